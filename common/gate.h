@@ -1,0 +1,48 @@
+// Stops new work and waits for running work: what watcher callbacks need at shutdown.
+//
+// Threads: any. Close() may be called from work that holds a Pass of this gate on the same
+//   thread; it then does not wait for that work.
+// Errors: none; Enter() on a closed gate gives an empty Pass.
+#ifndef SIGNPOST_COMMON_GATE_H_
+#define SIGNPOST_COMMON_GATE_H_
+
+#include <memory>
+
+namespace signpost {
+
+class Gate {
+ public:
+  // Holds the gate open while it lives. False when the gate was closed already.
+  class Pass {
+   public:
+    Pass() = default;
+    Pass(Pass&&) noexcept;
+    Pass& operator=(Pass&&) noexcept;
+    ~Pass();
+    explicit operator bool() const { return state_ != nullptr; }
+
+   private:
+    friend class Gate;
+    struct Access;
+    std::shared_ptr<void> state_;
+  };
+
+  Gate();
+  ~Gate();  // Close()
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // Enter and leave on one thread.
+  Pass Enter();
+
+  // After it has returned no Pass is held by another thread and none is given out. Idempotent.
+  void Close();
+  bool closed() const;
+
+ private:
+  std::shared_ptr<void> state_;
+};
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_COMMON_GATE_H_

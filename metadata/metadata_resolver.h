@@ -1,0 +1,67 @@
+// revision -> MetadataInfo: once per distinct (application, revision), however many ask.
+//
+// Looks in memory, then (storage type remote) the report, then asks instances of the revision one
+// after another through the fetchers that speak to them. Single flight: calls for a revision that is
+// being resolved join. Never caches an error, an answer without services, or one whose own revision
+// is another (a document without revision field is of the asked one).
+//
+// Threads: Resolve from any thread; callbacks on the executor given at construction.
+// Errors: the last error, naming application and revision; kUnavailable when nobody could be asked.
+#ifndef SIGNPOST_METADATA_METADATA_RESOLVER_H_
+#define SIGNPOST_METADATA_METADATA_RESOLVER_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "signpost/common/call_options.h"
+#include "signpost/common/executor.h"
+#include "signpost/common/service_instance.h"
+#include "signpost/metadata/metadata_fetcher.h"
+#include "signpost/metadata/metadata_info.h"
+#include "signpost/metadata/metadata_report.h"
+
+namespace signpost {
+
+using MetadataPtr = std::shared_ptr<const MetadataInfo>;
+
+// Where an answer came from.
+enum class MetadataSource { kReport, kService, kMemory };
+
+struct ResolvedMetadata {
+  MetadataPtr info;
+  MetadataSource source = MetadataSource::kReport;
+};
+
+class MetadataResolver {
+ public:
+  using ResolveCallback = absl::AnyInvocable<void(absl::StatusOr<ResolvedMetadata>) &&>;
+
+  struct Options {
+    size_t max_cached = 1000;                             // revisions kept in memory. Default: 1000
+    absl::Duration attempt_timeout = absl::Seconds(5);  // one question. Default: 5 s
+  };
+
+  // `executor` and `report` (may be null) must outlive this; fetchers are owned.
+  MetadataResolver(Executor& executor, MetadataReport* report,
+                   std::vector<std::unique_ptr<MetadataFetcher>> fetchers, Options options);
+  ~MetadataResolver();
+
+  // `instances`: those that showed `revision` (not empty); tells storage type and whom to ask.
+  // One round: retrying later is the caller's.
+  void Resolve(const std::string& app, const std::string& revision,
+               std::vector<std::shared_ptr<const ServiceInstance>> instances,
+               ResolveCallback done);
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_METADATA_METADATA_RESOLVER_H_
