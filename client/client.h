@@ -1,0 +1,75 @@
+// The composition root: one Client per process and registry set.
+//
+//   signpost::RegistryFactories registries("registry");
+//   signpost::AddZookeeper(registries);
+//   auto client = signpost::Client::Create({.app = "shop", .registry = "zookeeper://127.0.0.1:2181"},
+//                                          registries);
+//   (*client)->provider().Export("tri://192.0.2.1:50051/org.example.Greeter");
+//   (*client)->Start(absl::Seconds(5));
+//
+// Threads: all methods from any thread, not from callbacks of the client. No thread is started before
+//   Create.
+// Ownership: the Client owns all; Directories may outlive it and then only answer "closed".
+// Errors: kInvalidArgument for bad options or URLs, kNotFound for unknown schemes.
+#ifndef SIGNPOST_CLIENT_CLIENT_H_
+#define SIGNPOST_CLIENT_CLIENT_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "signpost/balancer/balancer.h"
+#include "signpost/client/consumer.h"
+#include "signpost/client/provider.h"
+#include "signpost/registry/registry_factory.h"
+
+namespace signpost {
+
+struct ClientOptions {
+  // Application name. Needed to export; consumers may leave it empty.
+  std::string app;
+  // Registry URL, `<scheme>://...`. Required.
+  std::string registry;
+  // Of the instance: weight, environment and free ones. `dubbo.` keys are refused.
+  std::map<std::string, std::string> labels;
+  // Exports within this time become one revision. Default: 20 ms
+  absl::Duration debounce = absl::Milliseconds(20);
+  bool read_only = false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
+  // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while
+  // blocking calls wait.
+  std::shared_ptr<Executor> executor;
+};
+
+class Client {
+ public:
+  static absl::StatusOr<std::unique_ptr<Client>> Create(ClientOptions options,
+                                                        const RegistryFactories& registries);
+  ~Client();  // Shutdown(0)
+
+  Provider& provider();
+  Consumer& consumer();
+
+  // Waits until everything exported so far can be found, at most `timeout`.
+  absl::Status Start(absl::Duration timeout);
+
+  // Takes off all registrations, waits `drain` so that consumers notice, closes. Bounded: 10 s +
+  // drain. Idempotent; nothing runs after it.
+  void Shutdown(absl::Duration drain);
+
+  // The centre, for administration (tools).
+  RegistryCentre& centre();
+  Executor& executor();
+
+ private:
+  class State;
+  explicit Client(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_CLIENT_CLIENT_H_

@@ -1,0 +1,71 @@
+// The addresses of one service, routed and ready to pick from.
+//
+// Threads: all methods from any thread. Pick and Done take no lock shared between threads and allocate
+//   nothing. Listeners run on the control executor, no lock held.
+// Ownership: keep the shared_ptr as long as you call; a PickResult may outlive it.
+// Errors: Pick says the first broken link: no mapping, no instance, no metadata, a rule.
+#ifndef SIGNPOST_CLIENT_DIRECTORY_H_
+#define SIGNPOST_CLIENT_DIRECTORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "signpost/balancer/balancer.h"
+#include "signpost/common/address_list.h"
+#include "signpost/common/executor.h"
+#include "signpost/common/request.h"
+#include "signpost/common/snapshot.h"
+#include "signpost/common/subscription.h"
+#include "signpost/registry/notify_listener.h"
+#include "signpost/router/router_chain.h"
+
+namespace signpost {
+
+// The chosen address. Give it back with Directory::Done, on any thread.
+struct PickResult {
+  Endpoint endpoint;
+  // Of the picker that chose; null if it wants no feedback.
+  std::shared_ptr<const Picker> picker;
+  size_t index = 0;
+};
+
+class Directory {
+ public:
+  struct Parts;  // what Consumer builds it from
+  explicit Directory(std::unique_ptr<Parts> parts);
+  ~Directory();
+
+  absl::StatusOr<PickResult> Pick(const Request& request) const;
+  void Done(PickResult& result, const CallOutcome& outcome) const;
+
+  // Waits until there is at least one address that can be picked, at most `timeout`; else the status
+  // that Pick would give. Not from the control executor.
+  absl::Status WaitReady(absl::Duration timeout) const;
+  // The callback form: runs once, on the control executor.
+  void WhenReady(absl::Duration timeout, absl::AnyInvocable<void(absl::Status) &&> done) const;
+
+  std::shared_ptr<const AddressList> addresses() const;
+  // Of the last notification: OK or the first broken link.
+  absl::Status state() const;
+  // Applications that the mapping names.
+  std::vector<std::string> apps() const;
+
+  // The present addresses at once (if known), then each change.
+  Subscription OnChange(std::function<void(const ServiceAddresses&)> fn);
+
+  const std::string& service() const;
+
+ private:
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_CLIENT_DIRECTORY_H_

@@ -1,0 +1,37 @@
+// A RegistryCentre made of one Store: the adapters Store -> ServiceDiscovery, MetadataReport,
+// MappingStore, ConfigSource, with Dubbo's layout of paths (docs/formats/zookeeper_layout.md).
+//
+// Threads, errors: as the ports.
+#ifndef SIGNPOST_REGISTRY_STORE_STORE_CENTRE_H_
+#define SIGNPOST_REGISTRY_STORE_STORE_CENTRE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "signpost/common/executor.h"
+#include "signpost/common/url.h"
+#include "signpost/registry/registry_factory.h"
+#include "signpost/registry/store/store.h"
+
+namespace signpost {
+
+// Where things lie, from the registry URL. Parameter `group` moves all roots (instances too);
+// `rootPath` moves the instances only. Defaults: Dubbo's.
+struct StoreLayout {
+  std::string instances = "/services";
+  std::string metadata_java = "/dubbo/metadata";  // + /<app>/<revision>
+  std::string metadata_go = "/dubbo";             // + /<app>/<revision>
+  std::string mapping = "/dubbo/mapping";         // + /<interface>
+  std::string config = "/dubbo/config";           // + /<group>/<key>
+
+  static StoreLayout FromUrl(const Url& url);
+};
+
+// Session time to live: parameter `session` of the URL (ms, default 60000).
+std::unique_ptr<RegistryCentre> NewStoreCentre(const Url& url, std::shared_ptr<Executor> executor,
+                                               std::unique_ptr<Store> store);
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_REGISTRY_STORE_STORE_CENTRE_H_
