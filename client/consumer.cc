@@ -1,0 +1,1 @@
+#include "signpost/client/consumer.h"

@@ -1,0 +1,1 @@
+#include "signpost/common/call_options.h"

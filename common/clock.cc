@@ -1,0 +1,1 @@
+#include "signpost/common/clock.h"

@@ -1,0 +1,1 @@
+#include "signpost/common/manual_executor.h"

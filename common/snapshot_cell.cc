@@ -1,0 +1,1 @@
+#include "signpost/common/snapshot_cell.h"

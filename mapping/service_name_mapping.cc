@@ -1,0 +1,1 @@
+#include "signpost/mapping/service_name_mapping.h"

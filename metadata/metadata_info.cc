@@ -1,0 +1,1 @@
+#include "signpost/metadata/metadata_info.h"

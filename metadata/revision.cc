@@ -1,0 +1,1 @@
+#include "signpost/metadata/revision.h"

@@ -1,0 +1,1 @@
+#include "signpost/registry/application/application_registry.h"

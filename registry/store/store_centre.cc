@@ -1,0 +1,1 @@
+#include "signpost/registry/store/store_centre.h"

@@ -1,0 +1,1 @@
+#include "signpost/router/router_chain.h"
