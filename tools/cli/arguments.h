@@ -1,0 +1,48 @@
+// The command line of `signpost` as a plain value: sub-command, positional arguments, flags.
+//
+// Flags are gflags'; this pre-pass takes the sub-command and the flags that may be repeated, so
+// that a fault is one line and exit code 2 instead of gflags' own exit.
+#ifndef SIGNPOST_TOOLS_CLI_ARGUMENTS_H_
+#define SIGNPOST_TOOLS_CLI_ARGUMENTS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace signpost::cli {
+
+struct Arguments {
+  std::string command;
+  std::vector<std::string> positional;
+
+  std::string registry;  // never empty: flag, SIGNPOST_REGISTRY, else the embedded default
+  absl::Duration timeout = absl::Seconds(5);
+  bool json = false;
+  bool verbose = false;
+
+  std::string protocol;
+  std::string level;
+  std::string provided_by;
+  absl::Duration watch_for = absl::InfiniteDuration();
+
+  std::string app;
+  std::vector<std::string> services;
+  std::string address;
+  std::string metadata;
+  std::string register_mode;
+  std::string check;
+  std::vector<std::pair<std::string, std::string>> params;
+};
+
+// `words`: argv without the program's name. kInvalidArgument names the word that is wrong.
+absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words);
+
+// `embedded:///` + the user's state directory + `/signpost`.
+std::string DefaultRegistry();
+
+}  // namespace signpost::cli
+
+#endif  // SIGNPOST_TOOLS_CLI_ARGUMENTS_H_

@@ -1,0 +1,158 @@
+// provide: registers a process that knows nothing of Signpost.
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "signpost/client/client.h"
+#include "signpost/common/call_options.h"
+#include "signpost/common/service_key.h"
+#include "signpost/common/url.h"
+#include "signpost/tools/cli/commands.h"
+#include "signpost/tools/cli/output.h"
+
+namespace signpost::cli {
+namespace {
+
+constexpr absl::Duration kCheckPeriod = absl::Seconds(1);
+
+absl::Status CheckArguments(const Arguments& arguments) {
+  if (arguments.app.empty()) return absl::InvalidArgumentError("--app=NAME is needed");
+  if (arguments.services.empty()) {
+    return absl::InvalidArgumentError("--service=[group/]interface[:version] is needed");
+  }
+  if (arguments.metadata == "local") {
+    return absl::UnimplementedError("--metadata=local: not yet (only --metadata=remote)");
+  }
+  if (arguments.metadata != "remote") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metadata=", arguments.metadata, ": remote or local"));
+  }
+  if (arguments.register_mode == "all" || arguments.register_mode == "interface") {
+    return absl::UnimplementedError(absl::StrCat("--register-mode=", arguments.register_mode,
+                                                 ": not yet (only --register-mode=instance)"));
+  }
+  if (!arguments.register_mode.empty() && arguments.register_mode != "instance") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--register-mode=", arguments.register_mode, ": instance, interface or all"));
+  }
+  if (!arguments.check.empty() && arguments.check != "tcp") {
+    return absl::InvalidArgumentError(absl::StrCat("--check=", arguments.check, ": only tcp"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Url>> ExportedUrls(const Arguments& arguments) {
+  const auto address = SplitHostPort(arguments.address);
+  if (!address || address->second == 0 || address->first.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--address=", arguments.address, ": not HOST:PORT with a port above 0"));
+  }
+  std::vector<Url> urls;
+  for (const std::string& service : arguments.services) {
+    auto key = ServiceKey::Parse(service);
+    if (!key.ok()) return key.status();
+    Url::Parts parts;
+    parts.protocol = arguments.protocol.empty() ? "tri" : arguments.protocol;
+    parts.host = BracketHost(address->first);
+    parts.port = address->second;
+    parts.path = key->interface_name;
+    for (const auto& [name, value] : arguments.params) parts.parameters[name] = value;
+    parts.parameters["interface"] = key->interface_name;
+    if (!key->group.empty()) parts.parameters["group"] = key->group;
+    if (!key->version.empty()) parts.parameters["version"] = key->version;
+    urls.emplace_back(std::move(parts));
+  }
+  return urls;
+}
+
+// Whether something accepts a connection there within a second.
+bool Answers(const std::string& host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(UnbracketHost(host).c_str(), absl::StrCat(port).c_str(), &hints, &found) != 0) {
+    return false;
+  }
+  bool answers = false;
+  for (addrinfo* at = found; at != nullptr && !answers; at = at->ai_next) {
+    const int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    if (connect(fd, at->ai_addr, at->ai_addrlen) == 0) {
+      answers = true;
+    } else {
+      pollfd waiting{fd, POLLOUT, 0};
+      int error = 0;
+      socklen_t length = sizeof(error);
+      answers = poll(&waiting, 1, 1000) == 1 &&
+                getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
+    }
+    close(fd);
+  }
+  freeaddrinfo(found);
+  return answers;
+}
+
+void HoldWithCheck(Invocation& call, Provider& provider, const Url& url) {
+  bool online = true;
+  CallOptions options;
+  options.timeout = call.arguments.timeout;
+  while (!call.wait_for_stop(kCheckPeriod)) {
+    const bool answers = Answers(url.host(), url.port());
+    if (answers == online) continue;
+    const absl::Status status = answers ? provider.Online(options) : provider.Offline(options);
+    if (!status.ok()) {
+      call.err << "signpost: " << url.address() << ": " << status.message()
+               << " (will be tried again)\n";
+      continue;
+    }
+    online = answers;
+    call.out << (online ? "online " : "offline ") << url.address() << '\n' << std::flush;
+  }
+}
+
+}  // namespace
+
+int Provide(Invocation& call) {
+  const Arguments& arguments = call.arguments;
+  if (absl::Status status = CheckArguments(arguments); !status.ok()) {
+    return Fail(call.err, "provide", status);
+  }
+  auto urls = ExportedUrls(arguments);
+  if (!urls.ok()) return Fail(call.err, "provide", urls.status());
+
+  ClientOptions options;
+  options.app = arguments.app;
+  options.registry = arguments.registry;
+  auto client = Client::Create(std::move(options), call.registries);
+  if (!client.ok()) return Fail(call.err, arguments.registry, client.status());
+  Provider& provider = (*client)->provider();
+  for (const Url& url : *urls) {
+    if (absl::Status status = provider.Export(url); !status.ok()) {
+      return Fail(call.err, "provide", status);
+    }
+  }
+  if (absl::Status status = (*client)->Start(arguments.timeout); !status.ok()) {
+    return Fail(call.err, "provide", status);
+  }
+  for (const std::string& path : provider.registered().paths) {
+    call.out << "registered " << path << '\n';
+  }
+  call.out << std::flush;
+  if (arguments.check == "tcp") {
+    HoldWithCheck(call, provider, urls->front());
+  } else {
+    call.wait_for_stop(absl::InfiniteDuration());
+  }
+  (*client)->Shutdown(absl::ZeroDuration());
+  return kDone;
+}
+
+}  // namespace signpost::cli

@@ -1,0 +1,88 @@
+#include "signpost/tools/cli/session.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "signpost/common/await.h"
+#include "signpost/common/status.h"
+
+namespace signpost::cli {
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
+  ClientOptions options;
+  options.registry = call.arguments.registry;
+  options.read_only = true;
+  auto client = Client::Create(std::move(options), call.registries);
+  if (!client.ok()) return client.status();
+  return std::unique_ptr<Session>(new Session(*std::move(client), call.arguments.timeout));
+}
+
+Session::Session(std::unique_ptr<Client> client, absl::Duration timeout)
+    : client_(std::move(client)), timeout_(timeout) {
+  MetadataResolver::Options options;
+  options.attempt_timeout = timeout;
+  resolver_ =
+      std::make_unique<MetadataResolver>(client_->executor(), &client_->centre().metadata_report(),
+                                         std::vector<std::unique_ptr<MetadataFetcher>>(), options);
+}
+
+Session::~Session() {
+  resolver_.reset();
+  client_->Shutdown(absl::ZeroDuration());
+}
+
+CallOptions Session::Options() const {
+  CallOptions options;
+  options.timeout = timeout_;
+  return options;
+}
+
+absl::StatusOr<std::vector<std::string>> Session::ListApps() {
+  return Await<absl::StatusOr<std::vector<std::string>>>(timeout_, [&](auto done) {
+    client_->centre().discovery().ListApplications(Options(), std::move(done));
+  });
+}
+
+absl::StatusOr<std::shared_ptr<const InstanceList>> Session::ListInstances(const std::string& app) {
+  return Await<absl::StatusOr<std::shared_ptr<const InstanceList>>>(timeout_, [&](auto done) {
+    client_->centre().discovery().ListInstances(app, Options(), std::move(done));
+  });
+}
+
+absl::StatusOr<MappingText> Session::GetMapping(const std::string& interface_name) {
+  return Await<absl::StatusOr<MappingText>>(timeout_, [&](auto done) {
+    client_->centre().mapping_store().Get(interface_name, Options(), std::move(done));
+  });
+}
+
+absl::StatusOr<std::vector<std::string>> Session::ListMappings() {
+  return Await<absl::StatusOr<std::vector<std::string>>>(timeout_, [&](auto done) {
+    client_->centre().mapping_store().List(Options(), std::move(done));
+  });
+}
+
+absl::StatusOr<ResolvedMetadata> Session::ResolveMetadata(
+    const std::string& app, const std::string& revision,
+    const std::vector<InstancePtr>& instances) {
+  return Await<absl::StatusOr<ResolvedMetadata>>(
+      timeout_, [&](auto done) { resolver_->Resolve(app, revision, instances, std::move(done)); });
+}
+
+absl::StatusOr<MetadataInfo> Session::ReadDocument(const std::string& app,
+                                                   const std::string& revision) {
+  return Await<absl::StatusOr<MetadataInfo>>(timeout_, [&](auto done) {
+    client_->centre().metadata_report().Get(app, revision, Options(), std::move(done));
+  });
+}
+
+std::map<std::string, std::vector<InstancePtr>> ByRevision(const InstanceList& list) {
+  std::map<std::string, std::vector<InstancePtr>> by_revision;
+  for (const InstancePtr& instance : list.instances) {
+    const std::string revision(instance->revision());
+    if (revision.empty() || revision == kNoServicesRevision) continue;
+    by_revision[revision].push_back(instance);
+  }
+  return by_revision;
+}
+
+}  // namespace signpost::cli

@@ -1,0 +1,52 @@
+// One connection of the command to a registry, with blocking forms of what the commands ask.
+#ifndef SIGNPOST_TOOLS_CLI_SESSION_H_
+#define SIGNPOST_TOOLS_CLI_SESSION_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "signpost/client/client.h"
+#include "signpost/common/call_options.h"
+#include "signpost/metadata/metadata_resolver.h"
+#include "signpost/registry/service_discovery.h"
+#include "signpost/tools/cli/commands.h"
+
+namespace signpost::cli {
+
+class Session {
+ public:
+  // Read-only: nothing is ever written.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(const Invocation& call);
+  ~Session();
+
+  absl::StatusOr<std::vector<std::string>> ListApps();
+  absl::StatusOr<std::shared_ptr<const InstanceList>> ListInstances(const std::string& app);
+  absl::StatusOr<MappingText> GetMapping(const std::string& interface_name);
+  absl::StatusOr<std::vector<std::string>> ListMappings();
+  absl::StatusOr<ResolvedMetadata> ResolveMetadata(const std::string& app,
+                                                   const std::string& revision,
+                                                   const std::vector<InstancePtr>& instances);
+  // A document that perhaps no instance uses any more.
+  absl::StatusOr<MetadataInfo> ReadDocument(const std::string& app, const std::string& revision);
+
+  Client& client() { return *client_; }
+
+ private:
+  Session(std::unique_ptr<Client> client, absl::Duration timeout);
+  CallOptions Options() const;
+
+  std::unique_ptr<Client> client_;
+  absl::Duration timeout_;
+  std::unique_ptr<MetadataResolver> resolver_;
+};
+
+// The instances of a list by revision; those that export nothing ("0" or no revision) are left out.
+std::map<std::string, std::vector<InstancePtr>> ByRevision(const InstanceList& list);
+
+}  // namespace signpost::cli
+
+#endif  // SIGNPOST_TOOLS_CLI_SESSION_H_
