@@ -1,0 +1,80 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "signpost/tools/cli/output.h"
+#include "tests/tools/cli/cli_fixture.h"
+
+namespace signpost::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class ProvideTest : public CliTest {};
+
+TEST_F(ProvideTest, RegistersUntilStoppedAndSaysWhere) {
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  wait_for_stop_ = [&](absl::Duration) {
+    // While it runs, a consumer finds it.
+    ClientOptions options;
+    options.registry = registry_;
+    auto consumer = Client::Create(options, registries_);
+    EXPECT_TRUE(consumer.ok());
+    auto directory = (*consumer)->consumer().Refer("g/org.example.Echo:1.0.0");
+    const absl::Status ready = (*directory)->WaitReady(absl::Seconds(10));
+    EXPECT_TRUE(ready.ok()) << ready;
+    auto picked = (*directory)->Pick(Request());
+    EXPECT_TRUE(picked.ok()) << picked.status();
+    if (picked.ok()) {
+      EXPECT_EQ(picked->endpoint.address(), "192.0.2.1:50051");
+      EXPECT_EQ(picked->endpoint->Get("region"), "hz");
+      (*directory)->Done(*picked, CallOutcome());
+    }
+    return true;
+  };
+  ASSERT_EQ(Run({"provide", "--app=shop", "--service=g/org.example.Echo:1.0.0",
+                 "--address=192.0.2.1:50051", "--param", "region=hz", "--param=methods=echo"}),
+            kDone)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("registered /services/shop/192.0.2.1:50051\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("registered /dubbo/mapping/org.example.Echo\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("registered /dubbo/metadata/shop/"));
+  // Afterwards it is gone, the mapping stays.
+  EXPECT_EQ(Run({"instances", "shop"}), kNotFound);
+  EXPECT_EQ(Run({"mapping", "org.example.Echo"}), kDone);
+}
+
+TEST_F(ProvideTest, FaultsAreNamed) {
+  const std::string service = "--service=org.example.Echo";
+  const std::string address = "--address=192.0.2.1:50051";
+  EXPECT_EQ(Run({"provide", service, address}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--app"));
+  EXPECT_EQ(Run({"provide", "--app=shop", address}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--service"));
+  EXPECT_EQ(Run({"provide", "--app=shop", service, "--address=192.0.2.1:0"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("192.0.2.1:0"));
+  EXPECT_EQ(Run({"provide", "--app=a/b", service, address}), kUsage);
+  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--register-mode=all"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
+  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--register-mode=interface"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
+  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--metadata=local"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
+}
+
+TEST_F(ProvideTest, TcpCheckTakesItOffWhileThePortDoesNotAnswer) {
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  int rounds = 0;
+  wait_for_stop_ = [&](absl::Duration period) {
+    EXPECT_EQ(period, absl::Seconds(1));
+    return ++rounds > 2;
+  };
+  // Nothing listens on port 1 of the loopback address.
+  ASSERT_EQ(Run({"provide", "--app=shop", "--service=org.example.Echo", "--address=127.0.0.1:1",
+                 "--check=tcp"}),
+            kDone)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("offline 127.0.0.1:1\n"));
+}
+
+}  // namespace
+}  // namespace signpost::cli

@@ -1,0 +1,29 @@
+#include "signpost/tools/cli/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace signpost::cli {
+namespace {
+
+TEST(ByRevisionTest, LeavesOutWhatExportsNothing) {
+  InstanceList list;
+  auto add = [&](const std::string& host, const std::string& revision) {
+    auto instance = std::make_shared<ServiceInstance>();
+    instance->app = "shop";
+    instance->host = host;
+    instance->port = 1;
+    if (!revision.empty()) instance->metadata[kRevisionKey] = revision;
+    list.instances.push_back(instance);
+  };
+  add("192.0.2.1", "r1");
+  add("192.0.2.2", "0");
+  add("192.0.2.3", "");
+  add("192.0.2.4", "r1");
+  const auto by_revision = ByRevision(list);
+  ASSERT_EQ(by_revision.size(), 1u);
+  EXPECT_EQ(by_revision.at("r1").size(), 2u);
+}
+
+}  // namespace
+}  // namespace signpost::cli
