@@ -1,7 +1,7 @@
 // Narrows the addresses of a service: target = rn(... r2(r1(all))), decided ahead of the call.
 //
-// A Router maps one list of ids to pools; the RouterChain runs its routers over every pool and gives
-// a RouteTable: disjoint request classes, each with an order of subsets tried in turn, and a
+// A Router maps one list of ids to pools; the RouterChain runs its routers over every pool and
+// gives a RouteTable: disjoint request classes, each with an order of subsets tried in turn, and a
 // catch-all. No router: one class, one subset, everything.
 //
 // Threads: Route on the control (or heavy) executor; RouteTable is immutable.

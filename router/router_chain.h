@@ -57,6 +57,7 @@ class RouterChain {
   std::shared_ptr<const RouteTable> Compile(std::shared_ptr<const AddressList> list) const;
 
  private:
+  class Compiler;
   std::vector<std::unique_ptr<Router>> routers_;
 };
 
