@@ -1,0 +1,494 @@
+#include "signpost/registry/zookeeper/zookeeper_session.h"
+
+#include <unistd.h>
+
+#include <deque>
+
+#include "absl/strings/str_cat.h"
+#include "signpost/common/log.h"
+#include "zookeeper.h"
+
+namespace signpost {
+namespace zookeeper_internal {
+namespace {
+
+absl::StatusCode ToCode(int rc) {
+  switch (rc) {
+    case ZOK:
+      return absl::StatusCode::kOk;
+    case ZNONODE:
+      return absl::StatusCode::kNotFound;
+    case ZNODEEXISTS:
+      return absl::StatusCode::kAlreadyExists;
+    case ZBADVERSION:
+      return absl::StatusCode::kAborted;
+    case ZNOAUTH:
+    case ZAUTHFAILED:
+      return absl::StatusCode::kPermissionDenied;
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZSESSIONEXPIRED:
+    case ZSESSIONMOVED:
+    case ZINVALIDSTATE:
+    case ZCLOSING:
+      return absl::StatusCode::kUnavailable;
+    case ZNOTEMPTY:
+      return absl::StatusCode::kFailedPrecondition;
+    case ZBADARGUMENTS:
+    case ZINVALIDACL:
+    case ZNOCHILDRENFOREPHEMERALS:
+      return absl::StatusCode::kInvalidArgument;
+    case ZUNIMPLEMENTED:
+      return absl::StatusCode::kUnimplemented;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+Reply ErrorReply(int rc) {
+  Reply reply;
+  reply.code = ToCode(rc);
+  if (rc != ZOK) reply.text = zerror(rc);
+  return reply;
+}
+
+NodeStat ToStat(const Stat& stat) {
+  return {stat.czxid, stat.mzxid, stat.version, stat.ephemeralOwner};
+}
+
+void OnLibraryLog(const char* message) { Log(LogLevel::kDebug, message); }
+
+}  // namespace
+
+absl::Status Reply::ToStatus(const std::string& path) const {
+  if (ok()) return absl::OkStatus();
+  return absl::Status(code, absl::StrCat("zookeeper ", path, ": ", text));
+}
+
+// One open request. The library holds a pointer to it until it calls back or is closed.
+struct ZookeeperSession::Slot {
+  Handle* handle = nullptr;
+  ReplyCallback done;
+  bool used = false;
+};
+
+struct ZookeeperSession::Handle {
+  zhandle_t* zoo = nullptr;
+  uint64_t generation = 0;
+  std::weak_ptr<ZookeeperSession> session;
+  std::shared_ptr<Executor> executor;
+  Mutex mutex;
+  std::deque<Slot> slots ABSL_GUARDED_BY(mutex);
+  std::vector<Slot*> free ABSL_GUARDED_BY(mutex);
+
+  Slot* NewSlot(ReplyCallback done) {
+    MutexLock lock(mutex);
+    if (free.empty()) {
+      slots.emplace_back();
+      free.push_back(&slots.back());
+    }
+    Slot* slot = free.back();
+    free.pop_back();
+    slot->handle = this;
+    slot->done = std::move(done);
+    slot->used = true;
+    return slot;
+  }
+
+  ReplyCallback Take(Slot* slot) {
+    MutexLock lock(mutex);
+    ReplyCallback done = std::move(slot->done);
+    slot->done = nullptr;
+    slot->used = false;
+    free.push_back(slot);
+    return done;
+  }
+
+  std::vector<ReplyCallback> TakeAll() {
+    MutexLock lock(mutex);
+    std::vector<ReplyCallback> all;
+    for (Slot& slot : slots) {
+      if (slot.used) all.push_back(std::move(slot.done));
+      slot.used = false;
+    }
+    return all;
+  }
+};
+
+// What the library calls, on its own threads: copy and post.
+struct ZookeeperSession::Callbacks {
+  static void Finish(const void* data, Reply reply) {
+    auto* slot = static_cast<Slot*>(const_cast<void*>(data));
+    Handle* handle = slot->handle;
+    handle->executor->Post([done = handle->Take(slot), reply = std::move(reply)]() mutable {
+      std::move(done)(std::move(reply));
+    });
+  }
+
+  static void OnVoid(int rc, const void* data) { Finish(data, ErrorReply(rc)); }
+
+  static void OnStat(int rc, const Stat* stat, const void* data) {
+    Reply reply = ErrorReply(rc);
+    if (rc == ZOK && stat != nullptr) reply.stat = ToStat(*stat);
+    Finish(data, std::move(reply));
+  }
+
+  static void OnValue(int rc, const char* value, int length, const Stat* stat, const void* data) {
+    Reply reply = ErrorReply(rc);
+    if (rc == ZOK) {
+      if (value != nullptr && length > 0) reply.value.assign(value, static_cast<size_t>(length));
+      if (stat != nullptr) reply.stat = ToStat(*stat);
+    }
+    Finish(data, std::move(reply));
+  }
+
+  static void OnNames(int rc, const String_vector* names, const void* data) {
+    Reply reply = ErrorReply(rc);
+    if (rc == ZOK && names != nullptr) {
+      reply.names.assign(names->data, names->data + names->count);
+    }
+    Finish(data, std::move(reply));
+  }
+
+  static void OnCreated(int rc, const char*, const Stat* stat, const void* data) {
+    OnStat(rc, stat, data);
+  }
+
+  static void OnAuth(int, const void*) {}
+
+  static void OnEvent(zhandle_t* zoo, int type, int state, const char* path, void* user) {
+    auto* handle = static_cast<Handle*>(user);
+    const uint64_t generation = handle->generation;
+    if (type == ZOO_SESSION_EVENT) {
+      const clientid_t* id = zoo_client_id(zoo);
+      handle->executor->Post([weak = handle->session, generation, state,
+                              session = id == nullptr ? int64_t{0} : id->client_id] {
+        if (auto self = weak.lock()) self->OnState(generation, state, session);
+      });
+      return;
+    }
+    NodeEvent event;
+    if (type == ZOO_CREATED_EVENT) {
+      event = NodeEvent::kCreated;
+    } else if (type == ZOO_DELETED_EVENT) {
+      event = NodeEvent::kDeleted;
+    } else if (type == ZOO_CHANGED_EVENT) {
+      event = NodeEvent::kChanged;
+    } else if (type == ZOO_CHILD_EVENT) {
+      event = NodeEvent::kChildren;
+    } else {
+      return;  // a watch that we removed
+    }
+    handle->executor->Post([weak = handle->session, generation, event, path = std::string(path)] {
+      auto self = weak.lock();
+      if (self == nullptr || self->closed()) return;
+      {
+        MutexLock lock(self->mutex_);
+        if (generation != self->generation_) return;
+      }
+      self->events_.node(event, path);
+    });
+  }
+};
+
+std::shared_ptr<ZookeeperSession> ZookeeperSession::Prepare(SessionOptions options, Events events,
+                                                            std::shared_ptr<Executor> executor) {
+  return std::shared_ptr<ZookeeperSession>(
+      new ZookeeperSession(std::move(options), std::move(events), std::move(executor)));
+}
+
+ZookeeperSession::ZookeeperSession(SessionOptions options, Events events,
+                                   std::shared_ptr<Executor> executor)
+    : options_(std::move(options)),
+      events_(std::move(events)),
+      executor_(std::move(executor)),
+      worker_(NewSerialExecutor("zk-handles")),
+      pid_(getpid()),
+      backoff_(BackoffOptions{absl::Milliseconds(200), absl::Seconds(10)}) {}
+
+ZookeeperSession::~ZookeeperSession() = default;
+
+bool ZookeeperSession::same_process() const { return getpid() == pid_; }
+
+void ZookeeperSession::OpenHandle() {
+  worker_->Post(
+      [worker = worker_, weak = weak_from_this(), options = options_, executor = executor_] {
+        auto handle = std::make_unique<Handle>();
+        {
+          auto self = weak.lock();
+          if (self == nullptr || self->closed()) return;
+          MutexLock lock(self->mutex_);
+          handle->generation = ++self->generation_;
+        }
+        const uint64_t generation = handle->generation;
+        handle->session = weak;
+        handle->executor = executor;
+        // Names are resolved in here, so it may take long.
+        handle->zoo = zookeeper_init2(options.servers.c_str(), &Callbacks::OnEvent,
+                                      static_cast<int>(absl::ToInt64Milliseconds(options.timeout)),
+                                      nullptr, handle.get(), 0, &OnLibraryLog);
+        auto self = weak.lock();
+        if (handle->zoo == nullptr) {
+          if (self == nullptr) return;
+          Log(LogLevel::kWarning, absl::StrCat("zookeeper ", options.servers,
+                                               ": cannot open: errno ", errno, "; trying again"));
+          executor->Post([weak] {
+            auto again = weak.lock();
+            if (again == nullptr || again->closed()) return;
+            again->executor_->PostAfter(again->backoff_.Next(), [weak] {
+              auto later = weak.lock();
+              if (later != nullptr && !later->closed()) later->OpenHandle();
+            });
+          });
+          return;
+        }
+        if (!options.credentials.empty()) {
+          zoo_add_auth(handle->zoo, "digest", options.credentials.data(),
+                       static_cast<int>(options.credentials.size()), &Callbacks::OnAuth, nullptr);
+        }
+        if (self == nullptr) {
+          CloseHandle(std::move(handle), "closed");
+          return;
+        }
+        zhandle_t* zoo = handle->zoo;
+        int state = 0;
+        int64_t session = 0;
+        {
+          MutexLock lock(self->mutex_);
+          if (!self->closed()) {
+            self->handle_ = std::move(handle);
+            state = zoo_state(zoo);
+            session = zoo_client_id(zoo)->client_id;
+          }
+        }
+        if (handle != nullptr) {
+          CloseHandle(std::move(handle), "closed");
+          return;
+        }
+        // It may have connected before the handle was here to be used.
+        executor->Post([weak, generation, state, session] {
+          if (auto opened = weak.lock()) opened->OnState(generation, state, session);
+        });
+      });
+}
+
+void ZookeeperSession::CloseHandle(std::unique_ptr<Handle> handle, const char* why) {
+  // After this no callback of the handle runs; what it still owed is answered here.
+  zookeeper_close(handle->zoo);
+  for (ReplyCallback& done : handle->TakeAll()) {
+    Reply reply;
+    reply.code = absl::StatusCode::kUnavailable;
+    reply.text = why;
+    handle->executor->Post([done = std::move(done), reply = std::move(reply)]() mutable {
+      std::move(done)(std::move(reply));
+    });
+  }
+}
+
+void ZookeeperSession::Replace() {
+  std::unique_ptr<Handle> old;
+  {
+    MutexLock lock(mutex_);
+    old = std::move(handle_);
+  }
+  if (old != nullptr) {
+    // The task keeps the thread until the handle is closed.
+    worker_->Post([worker = worker_, old = std::move(old)]() mutable {
+      CloseHandle(std::move(old), "session expired");
+    });
+  }
+  OpenHandle();
+}
+
+void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) {
+  if (closed()) return;
+  {
+    MutexLock lock(mutex_);
+    // Before the handle is here nothing can be sent; its state is told again then.
+    if (generation != generation_ || handle_ == nullptr) return;
+  }
+  std::vector<SessionEvent> events;
+  if (state == ZOO_CONNECTED_STATE) {
+    backoff_.Reset();
+    events = tracker_.Connected(session);
+    session_id_ = tracker_.session();
+  } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+    // The library has forgotten the id by now; the generation says which session it was.
+    events = tracker_.Expired(tracker_.session());
+    Replace();
+  } else if (state == ZOO_AUTH_FAILED_STATE) {
+    Log(LogLevel::kError,
+        absl::StrCat("zookeeper ", options_.servers, ": the credentials are refused"));
+    events = tracker_.Disconnected();
+  } else {
+    events = tracker_.Disconnected();
+  }
+  connected_ = tracker_.connected();
+  for (SessionEvent event : events) events_.session(event);
+  if (connected_) ReleaseWaiters();
+}
+
+void ZookeeperSession::ReleaseWaiters() {
+  std::vector<Resume> waiters;
+  waiters.swap(waiters_);
+  for (Resume& waiter : waiters) waiter.Run();
+}
+
+void ZookeeperSession::PostReply(ReplyCallback done, Reply reply) {
+  executor_->Post([done = std::move(done), reply = std::move(reply)]() mutable {
+    std::move(done)(std::move(reply));
+  });
+}
+
+void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
+  using Kind = NodeRequest::Kind;
+  const size_t size = request.path.size() + request.value.size();
+  if (size > kRequestLimit) {
+    Reply reply;
+    reply.code = absl::StatusCode::kResourceExhausted;
+    reply.text = absl::StrCat("a request of ", size, " bytes is above the limit of ", kRequestLimit,
+                              " bytes (jute.maxbuffer of the server)");
+    return PostReply(std::move(done), std::move(reply));
+  }
+  MutexLock lock(mutex_);
+  if (handle_ == nullptr) return PostReply(std::move(done), ErrorReply(ZCLOSING));
+  zhandle_t* zoo = handle_->zoo;
+  Slot* slot = handle_->NewSlot(std::move(done));
+  const char* path = request.path.c_str();
+  const int length = static_cast<int>(request.value.size());
+  const int watch = request.watch ? 1 : 0;
+  int rc = ZBADARGUMENTS;
+  switch (request.kind) {
+    case Kind::kGet:
+      rc = zoo_aget(zoo, path, watch, &Callbacks::OnValue, slot);
+      break;
+    case Kind::kExists:
+      rc = zoo_aexists(zoo, path, watch, &Callbacks::OnStat, slot);
+      break;
+    case Kind::kChildren:
+      rc = zoo_aget_children(zoo, path, watch, &Callbacks::OnNames, slot);
+      break;
+    case Kind::kCreate: {
+      const int mode = request.mode == NodeMode::kEphemeral   ? ZOO_EPHEMERAL
+                       : request.mode == NodeMode::kContainer ? ZOO_CONTAINER
+                                                              : ZOO_PERSISTENT;
+      // With credentials only their holder may do anything with the node.
+      const ACL_vector* acl =
+          options_.credentials.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+      rc = zoo_acreate2(zoo, path, request.value.data(), length, acl, mode, &Callbacks::OnCreated,
+                        slot);
+      break;
+    }
+    case Kind::kSet:
+      rc = zoo_aset(zoo, path, request.value.data(), length, request.version, &Callbacks::OnStat,
+                    slot);
+      break;
+    case Kind::kDelete:
+      rc = zoo_adelete(zoo, path, request.version, &Callbacks::OnVoid, slot);
+      break;
+    case Kind::kUnwatchData:
+    case Kind::kUnwatchChildren:
+      // The library takes the function itself in spite of the type it declares.
+      rc = zoo_aremove_all_watches(
+          zoo, path, request.kind == Kind::kUnwatchData ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, 0,
+          reinterpret_cast<void_completion_t*>(&Callbacks::OnVoid), slot);
+      break;
+  }
+  if (rc != ZOK) PostReply(handle_->Take(slot), ErrorReply(rc));
+}
+
+namespace {
+
+// A window of reads that moves over the paths. Executor only.
+struct Window {
+  std::shared_ptr<ZookeeperSession> session;
+  std::vector<std::string> paths;
+  bool watch = false;
+  std::vector<Reply> replies;
+  size_t next = 0;
+  size_t finished = 0;
+  absl::AnyInvocable<void(std::vector<Reply>) &&> done;
+};
+
+void ReadNext(const std::shared_ptr<Window>& window) {
+  if (window->next == window->paths.size()) return;
+  const size_t index = window->next++;
+  NodeRequest request;
+  request.path = window->paths[index];
+  request.watch = window->watch;
+  window->session->Start(std::move(request), [window, index](Reply reply) {
+    window->replies[index] = std::move(reply);
+    ReadNext(window);
+    if (++window->finished == window->paths.size())
+      std::move(window->done)(std::move(window->replies));
+  });
+}
+
+}  // namespace
+
+void ZookeeperSession::StartMany(std::vector<std::string> paths, bool watch,
+                                 absl::AnyInvocable<void(std::vector<Reply>) &&> done) {
+  auto window = std::make_shared<Window>();
+  window->session = shared_from_this();
+  window->replies.resize(paths.size());
+  window->paths = std::move(paths);
+  window->watch = watch;
+  window->done = std::move(done);
+  for (size_t i = 0; i < kReadWindow; ++i) ReadNext(window);
+}
+
+void ZookeeperSession::Operation::await_suspend(std::coroutine_handle<> handle) {
+  // Dropping the callback destroys the frame that this lives in.
+  auto session = session_;
+  session->Start(std::move(request_), [this, resume = Resume(handle)](Reply reply) mutable {
+    reply_ = std::move(reply);
+    resume.Run();
+  });
+}
+
+void ZookeeperSession::ReadAll::await_suspend(std::coroutine_handle<> handle) {
+  auto session = session_;
+  session->StartMany(std::move(paths_), watch_,
+                     [this, resume = Resume(handle)](std::vector<Reply> replies) mutable {
+                       replies_ = std::move(replies);
+                       resume.Run();
+                     });
+}
+
+void ZookeeperSession::Close() {
+  if (closed_.exchange(true)) return;
+  connected_ = false;
+  if (!same_process()) {
+    // The handle's threads are the parent's, and so is the session: leave both alone.
+    new std::shared_ptr<ZookeeperSession>(shared_from_this());
+    return;
+  }
+  std::unique_ptr<Handle> old;
+  {
+    MutexLock lock(mutex_);
+    old = std::move(handle_);
+  }
+  struct Gone {
+    Mutex mutex;
+    CondVar changed;
+    bool done = false;
+  };
+  auto gone = std::make_shared<Gone>();
+  worker_->Post([worker = worker_, old = std::move(old), gone]() mutable {
+    if (old != nullptr) CloseHandle(std::move(old), "closed");
+    MutexLock lock(gone->mutex);
+    gone->done = true;
+    gone->changed.SignalAll();
+  });
+  executor_->Post([self = shared_from_this()] { self->ReleaseWaiters(); });
+  const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(5);
+  MutexLock lock(gone->mutex);
+  while (!gone->done) {
+    const absl::Duration left = end - Clock::Real().MonotonicNow();
+    if (left <= absl::ZeroDuration()) break;
+    gone->changed.WaitFor(gone->mutex, left);
+  }
+}
+
+}  // namespace zookeeper_internal
+}  // namespace signpost
