@@ -1,7 +1,8 @@
 // Port: the text of the interface -> application mapping in a central place.
 //
 // Threads: all methods from any thread; callbacks on the control executor.
-// Errors: kNotFound: no mapping. kAborted / kAlreadyExists: the version was another. Others as Store.
+// Errors: kNotFound: no mapping. kAborted / kAlreadyExists: the version was another. Others as
+// Store.
 #ifndef SIGNPOST_MAPPING_MAPPING_STORE_H_
 #define SIGNPOST_MAPPING_MAPPING_STORE_H_
 

@@ -1,7 +1,10 @@
 // Which applications provide an interface.
 //
 // Threads: all methods from any thread; callbacks on the executor given at construction.
-// Errors: as MappingStore; Map gives up with kAborted after Options::max_attempts lost races.
+//   Destroying waits for a running callback, unless called from it; pending calls of Map and Get
+//   are dropped. Subscriptions live on their own.
+// Errors: as MappingStore; Map gives up with kAborted after Options::max_attempts lost races, with
+//   kDeadlineExceeded and kCancelled as its CallOptions say.
 #ifndef SIGNPOST_MAPPING_SERVICE_NAME_MAPPING_H_
 #define SIGNPOST_MAPPING_SERVICE_NAME_MAPPING_H_
 

@@ -52,7 +52,8 @@ absl::StatusOr<MetadataInfo> MetadataInfoFromJson(absl::string_view text,
                                                   std::vector<std::string>* warnings = nullptr);
 
 // The service that a provider URL exports, with the parameters that Dubbo publishes (process
-// details such as pid, timestamp, bind.ip are left out; docs/formats/metadata_info.md has the list).
+// details such as pid, timestamp, bind.ip are left out; docs/formats/metadata_info.md has the
+// list).
 ServiceInfo ServiceInfoFromUrl(const Url& provider);
 
 // Parameters of the URL that belong to the instance instead: timestamp, heartbeat.timeout, ipv6.

@@ -1,1 +1,314 @@
 #include "signpost/metadata/metadata_resolver.h"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "signpost/common/gate.h"
+#include "signpost/common/status.h"
+
+namespace signpost {
+namespace {
+
+using Key = std::pair<std::string, std::string>;  // application, revision
+using InstancePtr = std::shared_ptr<const ServiceInstance>;
+
+constexpr absl::string_view kRemote = "remote";
+
+// The last recently used revisions.
+class RevisionCache {
+ public:
+  explicit RevisionCache(size_t capacity) : capacity_(capacity) {}
+
+  MetadataPtr Find(const Key& key) {
+    const auto it = index_.find(key);
+    if (it == index_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, it->second);
+    return it->second->second;
+  }
+
+  void Insert(const Key& key, MetadataPtr info) {
+    if (capacity_ == 0 || index_.count(key) != 0) return;
+    if (order_.size() == capacity_) {
+      index_.erase(order_.back().first);
+      order_.pop_back();
+    }
+    order_.emplace_front(key, std::move(info));
+    index_.emplace(key, order_.begin());
+  }
+
+ private:
+  using Order = std::list<std::pair<Key, MetadataPtr>>;  // most recent first
+  size_t capacity_;
+  Order order_;
+  std::map<Key, Order::iterator> index_;
+};
+
+// One revision that is being resolved.
+struct Flight {
+  Key key;
+  std::vector<MetadataResolver::ResolveCallback> waiters;
+  std::vector<InstancePtr> instances;
+  size_t next_instance = 0;
+  size_t asked_instances = 0;
+  bool asked_report = false;
+  absl::Status last_error;
+  // Of the running question; answers to an earlier one are not looked at.
+  uint64_t question = 0;
+  std::string whom;
+  Executor::TimerId timer = 0;
+  CancelToken cancel;
+};
+
+}  // namespace
+
+// All of it belongs to the executor; the gate lets nothing run after destruction.
+class MetadataResolver::State : public std::enable_shared_from_this<State> {
+ public:
+  State(Executor& executor, MetadataReport* report,
+        std::vector<std::unique_ptr<MetadataFetcher>> fetchers, Options options)
+      : executor_(executor),
+        report_(report),
+        fetchers_(std::move(fetchers)),
+        options_(options),
+        cache_(options.max_cached),
+        random_(std::random_device()()) {}
+
+  void Close() {
+    gate_.Close();
+    for (auto& [key, flight] : flights_) {
+      executor_.Cancel(flight->timer);
+      flight->cancel.Cancel();
+    }
+    flights_.clear();
+  }
+
+  // Runs `fn` as a task of the executor unless the resolver is gone by then.
+  template <typename Fn>
+  void Post(Fn fn) {
+    executor_.Post([weak = weak_from_this(), fn = std::move(fn)]() mutable {
+      const std::shared_ptr<State> self = weak.lock();
+      if (self == nullptr) return;
+      if (const Gate::Pass pass = self->gate_.Enter()) fn(*self);
+    });
+  }
+
+  void Resolve(Key key, std::vector<InstancePtr> instances, ResolveCallback done) {
+    if (key.second.empty() || key.second == kNoServicesRevision) {
+      Answer(std::move(done),
+             absl::InvalidArgumentError(absl::StrCat("metadata of ", key.first, ", revision \"",
+                                                     key.second, "\": names no document")));
+      return;
+    }
+    if (MetadataPtr info = cache_.Find(key)) {
+      Answer(std::move(done), ResolvedMetadata{std::move(info), MetadataSource::kMemory});
+      return;
+    }
+    std::shared_ptr<Flight>& slot = flights_[key];
+    if (slot != nullptr) {
+      slot->waiters.push_back(std::move(done));
+      AddInstances(std::move(instances), *slot);
+      return;
+    }
+    slot = std::make_shared<Flight>();
+    slot->key = key;
+    slot->waiters.push_back(std::move(done));
+    AddInstances(std::move(instances), *slot);
+    AskNext(std::shared_ptr<Flight>(slot));
+  }
+
+ private:
+  void AddInstances(std::vector<InstancePtr> instances, Flight& flight) {
+    if (options_.shuffle) std::shuffle(instances.begin(), instances.end(), random_);
+    for (InstancePtr& instance : instances) {
+      if (instance == nullptr) continue;
+      const bool known = std::any_of(
+          flight.instances.begin(), flight.instances.end(),
+          [&](const InstancePtr& other) { return other == instance || *other == *instance; });
+      if (!known) flight.instances.push_back(std::move(instance));
+    }
+  }
+
+  MetadataFetcher* FetcherFor(const ServiceInstance& instance) const {
+    for (const auto& fetcher : fetchers_) {
+      if (fetcher->Speaks(instance)) return fetcher.get();
+    }
+    return nullptr;
+  }
+
+  // Whether the report is worth the first look: somebody wrote there, or there is no other way.
+  bool ReportFirst(const Flight& flight) const {
+    bool any_fetcher = false;
+    for (const InstancePtr& instance : flight.instances) {
+      if (instance->storage_type() == kRemote) return true;
+      any_fetcher = any_fetcher || FetcherFor(*instance) != nullptr;
+    }
+    return !any_fetcher && !flight.instances.empty();
+  }
+
+  void AskNext(std::shared_ptr<Flight> flight) {
+    if (report_ != nullptr && !flight->asked_report && ReportFirst(*flight)) {
+      AskReport(std::move(flight));
+      return;
+    }
+    while (flight->next_instance < flight->instances.size() &&
+           flight->asked_instances < options_.max_instances) {
+      const InstancePtr instance = flight->instances[flight->next_instance++];
+      if (MetadataFetcher* fetcher = FetcherFor(*instance)) {
+        ++flight->asked_instances;
+        AskInstance(std::move(flight), instance, *fetcher);
+        return;
+      }
+      if (instance->storage_type() != kRemote && flight->last_error.ok()) {
+        flight->last_error = absl::UnavailableError(
+            absl::StrCat("instance ", instance->id(), ": metadata of storage type ",
+                         instance->storage_type(), " cannot be read yet from this instance"));
+      }
+    }
+    // A provider with storage type local may have written the document too.
+    if (report_ != nullptr && !flight->asked_report && !flight->instances.empty()) {
+      AskReport(std::move(flight));
+      return;
+    }
+    Fail(*flight);
+  }
+
+  void AskReport(std::shared_ptr<Flight> flight) {
+    flight->asked_report = true;
+    const CallOptions options = BeginQuestion(flight, "report");
+    report_->Get(flight->key.first, flight->key.second, options,
+                 AnswerTo(flight, MetadataSource::kReport));
+  }
+
+  void AskInstance(std::shared_ptr<Flight> flight, const InstancePtr& instance,
+                   MetadataFetcher& fetcher) {
+    const CallOptions options = BeginQuestion(flight, absl::StrCat("instance ", instance->id()));
+    fetcher.Fetch(*instance, flight->key.second, options,
+                  AnswerTo(flight, MetadataSource::kService));
+  }
+
+  CallOptions BeginQuestion(const std::shared_ptr<Flight>& flight, std::string whom) {
+    const uint64_t question = ++flight->question;
+    flight->whom = std::move(whom);
+    flight->cancel = CancelToken();
+    flight->timer =
+        executor_.PostAfter(options_.attempt_timeout, [weak = weak_from_this(), flight, question] {
+          const std::shared_ptr<State> self = weak.lock();
+          if (self == nullptr) return;
+          const Gate::Pass pass = self->gate_.Enter();
+          if (!pass || flight->question != question) return;
+          flight->timer = 0;
+          flight->cancel.Cancel();
+          self->OnFault(flight, absl::DeadlineExceededError(absl::StrCat(
+                                    flight->whom, ": no answer within ",
+                                    absl::FormatDuration(self->options_.attempt_timeout))));
+        });
+    CallOptions options;
+    options.timeout = options_.attempt_timeout;
+    options.cancel = flight->cancel;
+    return options;
+  }
+
+  // Takes the answer in a task of its own: a backend may answer inside the call.
+  MetadataFetcher::FetchCallback AnswerTo(const std::shared_ptr<Flight>& flight,
+                                          MetadataSource source) {
+    return [weak = weak_from_this(), flight, question = flight->question,
+            source](absl::StatusOr<MetadataInfo> answer) {
+      const std::shared_ptr<State> self = weak.lock();
+      if (self == nullptr) return;
+      const Gate::Pass pass = self->gate_.Enter();
+      if (!pass) return;
+      self->Post([flight, question, source, answer = std::move(answer)](State& state) {
+        if (flight->question != question) return;
+        state.executor_.Cancel(std::exchange(flight->timer, 0));
+        state.OnAnswer(flight, source, answer);
+      });
+    };
+  }
+
+  void OnAnswer(const std::shared_ptr<Flight>& flight, MetadataSource source,
+                const absl::StatusOr<MetadataInfo>& answer) {
+    const std::string where = flight->whom;
+    if (!answer.ok()) {
+      OnFault(flight, Annotate(answer.status(), where));
+      return;
+    }
+    // A provider on its way out answers with fewer services, or with its newest revision.
+    if (answer->services.empty()) {
+      OnFault(flight, absl::UnavailableError(absl::StrCat(where, ": answer without services")));
+      return;
+    }
+    if (!answer->revision.empty() && answer->revision != flight->key.second) {
+      OnFault(flight, absl::UnavailableError(
+                          absl::StrCat(where, ": answer is of revision ", answer->revision)));
+      return;
+    }
+    MetadataInfo info = *answer;
+    info.revision = flight->key.second;
+    if (info.app.empty()) info.app = flight->key.first;
+    auto shared = std::make_shared<const MetadataInfo>(std::move(info));
+    cache_.Insert(flight->key, shared);
+    Finish(*flight, ResolvedMetadata{std::move(shared), source});
+  }
+
+  void OnFault(const std::shared_ptr<Flight>& flight, absl::Status error) {
+    ++flight->question;  // a late answer to this question is not looked at
+    flight->last_error = std::move(error);
+    AskNext(flight);
+  }
+
+  void Fail(Flight& flight) {
+    absl::Status error = flight.last_error;
+    if (error.ok()) {
+      error = absl::UnavailableError(flight.instances.empty() ? "no instance shows it"
+                                                              : "nobody could be asked");
+    }
+    Finish(flight, Annotate(error, absl::StrCat("metadata of ", flight.key.first, ", revision ",
+                                                flight.key.second)));
+  }
+
+  void Finish(Flight& flight, const absl::StatusOr<ResolvedMetadata>& result) {
+    std::vector<ResolveCallback> waiters = std::move(flight.waiters);
+    const Key key = flight.key;
+    flights_.erase(key);
+    for (ResolveCallback& waiter : waiters) Answer(std::move(waiter), result);
+  }
+
+  // In a task of its own, since callbacks may destroy the resolver.
+  void Answer(ResolveCallback done, absl::StatusOr<ResolvedMetadata> result) {
+    Post([done = std::move(done), result = std::move(result)](State&) mutable {
+      std::move(done)(std::move(result));
+    });
+  }
+
+  Executor& executor_;
+  MetadataReport* const report_;
+  const std::vector<std::unique_ptr<MetadataFetcher>> fetchers_;
+  const Options options_;
+  Gate gate_;
+  RevisionCache cache_;
+  std::map<Key, std::shared_ptr<Flight>> flights_;
+  std::mt19937_64 random_;
+};
+
+MetadataResolver::MetadataResolver(Executor& executor, MetadataReport* report,
+                                   std::vector<std::unique_ptr<MetadataFetcher>> fetchers,
+                                   Options options)
+    : state_(std::make_shared<State>(executor, report, std::move(fetchers), options)) {}
+
+MetadataResolver::~MetadataResolver() { state_->Close(); }
+
+void MetadataResolver::Resolve(const std::string& app, const std::string& revision,
+                               std::vector<std::shared_ptr<const ServiceInstance>> instances,
+                               ResolveCallback done) {
+  state_->Post([key = Key{app, revision}, instances = std::move(instances),
+                done = std::move(done)](State& state) mutable {
+    state.Resolve(std::move(key), std::move(instances), std::move(done));
+  });
+}
+
+}  // namespace signpost

@@ -1,12 +1,15 @@
 // revision -> MetadataInfo: once per distinct (application, revision), however many ask.
 //
-// Looks in memory, then (storage type remote) the report, then asks instances of the revision one
-// after another through the fetchers that speak to them. Single flight: calls for a revision that is
-// being resolved join. Never caches an error, an answer without services, or one whose own revision
-// is another (a document without revision field is of the asked one).
+// Looks in memory, then (storage type remote, or no fetcher speaks to any instance) the report,
+// then asks instances of the revision one after another through the fetchers that speak to them.
+// Single flight: calls for a revision that is being resolved join, and add their instances. Never
+// caches an error, an answer without services, or one whose own revision is another (a document
+// without revision field is of the asked one).
 //
-// Threads: Resolve from any thread; callbacks on the executor given at construction.
-// Errors: the last error, naming application and revision; kUnavailable when nobody could be asked.
+// Threads: Resolve from any thread; callbacks on the executor given at construction. Destroying
+//   waits for a running callback, unless called from it; pending calls are dropped.
+// Errors: the last error, naming application and revision; kUnavailable when nobody could be asked;
+//   kInvalidArgument: an empty revision, or `0`, which nobody describes.
 #ifndef SIGNPOST_METADATA_METADATA_RESOLVER_H_
 #define SIGNPOST_METADATA_METADATA_RESOLVER_H_
 
@@ -42,8 +45,11 @@ class MetadataResolver {
   using ResolveCallback = absl::AnyInvocable<void(absl::StatusOr<ResolvedMetadata>) &&>;
 
   struct Options {
-    size_t max_cached = 1000;                             // revisions kept in memory. Default: 1000
+    size_t max_cached = 1000;                           // revisions kept in memory. Default: 1000
     absl::Duration attempt_timeout = absl::Seconds(5);  // one question. Default: 5 s
+    size_t max_instances = 8;                           // asked in one round. Default: 8
+    // Asks instances in random order, so that not all consumers ask the same one. Default: true
+    bool shuffle = true;
   };
 
   // `executor` and `report` (may be null) must outlive this; fetchers are owned.
@@ -54,8 +60,7 @@ class MetadataResolver {
   // `instances`: those that showed `revision` (not empty); tells storage type and whom to ask.
   // One round: retrying later is the caller's.
   void Resolve(const std::string& app, const std::string& revision,
-               std::vector<std::shared_ptr<const ServiceInstance>> instances,
-               ResolveCallback done);
+               std::vector<std::shared_ptr<const ServiceInstance>> instances, ResolveCallback done);
 
  private:
   class State;

@@ -1,0 +1,108 @@
+#include "signpost/metadata/metadata_collector.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "signpost/common/service_key.h"
+#include "signpost/metadata/revision.h"
+
+namespace signpost {
+namespace {
+
+// Equal exports have equal revisions only if the order of exports does not count; of the times of
+// several services the earliest is when the process began to serve.
+void MergeInstanceParameters(const Url& url, CollectedMetadata& collected) {
+  for (const auto& [key, value] : InstanceParametersFromUrl(url)) {
+    const auto [it, is_new] = collected.instance_parameters.emplace(key, value);
+    if (is_new || it->second == value) continue;
+    if (key == "timestamp") {
+      int64_t known = 0;
+      int64_t other = 0;
+      const bool known_is_number = absl::SimpleAtoi(it->second, &known);
+      if (absl::SimpleAtoi(value, &other) && (!known_is_number || other < known)) {
+        it->second = value;
+      }
+      continue;
+    }
+    collected.warnings.push_back(absl::StrCat("parameter ", key, " is ", it->second, " and ", value,
+                                              " in services of one instance; the first counts"));
+  }
+}
+
+void MergeEndpoint(const Url& url, CollectedMetadata& collected) {
+  for (const auto& [protocol, port] : collected.endpoints) {
+    if (protocol != url.protocol()) continue;
+    if (port != url.port()) {
+      collected.warnings.push_back(
+          absl::StrCat("protocol ", protocol, " is exported at ports ", port, " and ", url.port(),
+                       "; the instance names ", port, " only, so dubbo-go will not find ",
+                       ServiceKey::Of(url).ToString(), " at ", url.port()));
+    }
+    return;
+  }
+  collected.endpoints.emplace_back(url.protocol(), url.port());
+}
+
+}  // namespace
+
+MetadataCollector::MetadataCollector(std::string app) : app_(std::move(app)) {}
+
+absl::Status MetadataCollector::Add(const Url& provider) {
+  const auto fault = [&provider](absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("export ", provider.ToString(), ": ", what, " missing"));
+  };
+  if (provider.protocol().empty()) return fault("protocol");
+  if (provider.host().empty()) return fault("host");
+  if (provider.port() == 0) return fault("port");
+  if (provider.service_interface().empty()) return fault("interface");
+  if (std::find(urls_.begin(), urls_.end(), provider) != urls_.end()) return absl::OkStatus();
+  urls_.push_back(provider);
+  dirty_ = true;
+  return absl::OkStatus();
+}
+
+bool MetadataCollector::Remove(const Url& provider) {
+  const auto it = std::find(urls_.begin(), urls_.end(), provider);
+  if (it == urls_.end()) return false;
+  urls_.erase(it);
+  dirty_ = true;
+  return true;
+}
+
+void MetadataCollector::Clear() {
+  if (urls_.empty()) return;
+  urls_.clear();
+  dirty_ = true;
+}
+
+CollectedMetadata MetadataCollector::Build() {
+  CollectedMetadata collected;
+  collected.info.app = app_;
+  for (const Url& url : urls_) {
+    if (collected.host.empty()) collected.host = UnbracketHost(url.host());
+    ServiceInfo service = ServiceInfoFromUrl(url);
+    service.params.emplace("application", app_);
+    service.params.emplace("interface", service.name);
+    service.params.emplace("side", "provider");
+    const std::string match_key = service.match_key();
+    if (service.path != service.name) {
+      collected.warnings.push_back(absl::StrCat("service ", match_key, " has path ", service.path,
+                                                "; Dubbo Java finds it only by that name"));
+    }
+    collected.interfaces.insert(service.name);
+    MergeInstanceParameters(url, collected);
+    MergeEndpoint(url, collected);
+    if (!collected.info.services.emplace(match_key, std::move(service)).second) {
+      collected.warnings.push_back(absl::StrCat("service ", match_key, " is exported more than ",
+                                                "once; the first URL counts, not ",
+                                                url.ToString()));
+    }
+  }
+  collected.info.revision = ComputeRevision(collected.info);
+  dirty_ = false;
+  return collected;
+}
+
+}  // namespace signpost
