@@ -33,9 +33,9 @@ struct EndpointSpec {
   std::string protocol;
   std::string app;
   std::string revision;
-  std::string path;             // interface name unless the provider says otherwise
-  int32_t weight = 100;         // instance metadata `weight`, else service parameter, else 100
-  int64_t timestamp_ms = 0;     // start of the instance, 0 unknown
+  std::string path;          // interface name unless the provider says otherwise
+  int32_t weight = 100;      // instance metadata `weight`, else service parameter, else 100
+  int64_t timestamp_ms = 0;  // start of the instance, 0 unknown
   // Shared by all endpoints of one (revision, service) resp. of one instance. May be null.
   std::shared_ptr<const StringMap> params;
   std::shared_ptr<const StringMap> instance_metadata;

@@ -6,7 +6,8 @@
 // Threads: all methods from any thread; callbacks on the executor that the implementation was
 //   given, no lock held, one at a time per watch; they must not block.
 // Ownership: callbacks are kept until the call ended or the Subscription is cancelled.
-// Errors: kNotFound: no such item; kAborted: the version was another; retryable ones as in status.h.
+// Errors: kNotFound: no such item; kAborted: the version was another; retryable ones as in
+// status.h.
 #ifndef SIGNPOST_COMMON_CONFIG_SOURCE_H_
 #define SIGNPOST_COMMON_CONFIG_SOURCE_H_
 

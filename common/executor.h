@@ -28,7 +28,7 @@ class Executor {
 
   virtual ~Executor() = default;
 
-  // Runs `task` after all tasks posted before. 
+  // Runs `task` after all tasks posted before.
   virtual void Post(Task task) = 0;
 
   // Runs `task` once `delay` has passed on clock(). A delay <= 0 acts as Post.

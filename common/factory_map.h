@@ -38,8 +38,8 @@ class FactoryMap {
   absl::StatusOr<const Factory*> Find(absl::string_view name) const {
     auto found = factories_.find(std::string(name));
     if (found == factories_.end()) {
-      return absl::NotFoundError(absl::StrCat("unknown ", kind_, " '", name, "'; known: ",
-                                              absl::StrJoin(Names(), ", ")));
+      return absl::NotFoundError(
+          absl::StrCat("unknown ", kind_, " '", name, "'; known: ", absl::StrJoin(Names(), ", ")));
     }
     return &found->second;
   }

@@ -1,7 +1,8 @@
 // Stops new work and waits for running work: what watcher callbacks need at shutdown.
 //
-// Threads: any. Close() may be called from work that holds a Pass of this gate on the same
-//   thread; it then does not wait for that work.
+// Threads: any. Close() may be called from work that holds a Pass of this gate on the same thread;
+// it
+//   then does not wait for that work.
 // Errors: none; Enter() on a closed gate gives an empty Pass.
 #ifndef SIGNPOST_COMMON_GATE_H_
 #define SIGNPOST_COMMON_GATE_H_
@@ -11,20 +12,23 @@
 namespace signpost {
 
 class Gate {
+ private:
+  struct State;
+
  public:
   // Holds the gate open while it lives. False when the gate was closed already.
   class Pass {
    public:
     Pass() = default;
-    Pass(Pass&&) noexcept;
-    Pass& operator=(Pass&&) noexcept;
+    Pass(Pass&& other) noexcept;
+    Pass& operator=(Pass&& other) noexcept;
     ~Pass();
     explicit operator bool() const { return state_ != nullptr; }
 
    private:
     friend class Gate;
-    struct Access;
-    std::shared_ptr<void> state_;
+    explicit Pass(std::shared_ptr<State> state);
+    std::shared_ptr<State> state_;
   };
 
   Gate();
@@ -32,7 +36,7 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Enter and leave on one thread.
+  // A Pass is given back on the thread that got it.
   Pass Enter();
 
   // After it has returned no Pass is held by another thread and none is given out. Idempotent.
@@ -40,7 +44,7 @@ class Gate {
   bool closed() const;
 
  private:
-  std::shared_ptr<void> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace signpost

@@ -29,16 +29,16 @@ class Json {
     int max_depth = 64;          // Default: 64
   };
 
-  Json() = default;  // null
-  Json(bool value) : value_(value) {}                                         // NOLINT
-  Json(int64_t value) : value_(value) {}                                      // NOLINT
-  Json(int value) : value_(int64_t{value}) {}                                 // NOLINT
-  Json(double value) : value_(value) {}                                       // NOLINT
-  Json(std::string value) : value_(std::move(value)) {}                       // NOLINT
-  Json(absl::string_view value) : value_(std::string(value)) {}               // NOLINT
-  Json(const char* value) : value_(std::string(value)) {}                     // NOLINT
-  Json(Array value) : value_(std::move(value)) {}                             // NOLINT
-  Json(Object value) : value_(std::move(value)) {}                            // NOLINT
+  Json() = default;                                              // null
+  Json(bool value) : value_(value) {}                            // NOLINT
+  Json(int64_t value) : value_(value) {}                         // NOLINT
+  Json(int value) : value_(int64_t{value}) {}                    // NOLINT
+  Json(double value) : value_(value) {}                          // NOLINT
+  Json(std::string value) : value_(std::move(value)) {}          // NOLINT
+  Json(absl::string_view value) : value_(std::string(value)) {}  // NOLINT
+  Json(const char* value) : value_(std::string(value)) {}        // NOLINT
+  Json(Array value) : value_(std::move(value)) {}                // NOLINT
+  Json(Object value) : value_(std::move(value)) {}               // NOLINT
 
   static absl::StatusOr<Json> Parse(absl::string_view text, const Limits& limits);
   static absl::StatusOr<Json> Parse(absl::string_view text) { return Parse(text, Limits()); }
@@ -55,7 +55,7 @@ class Json {
   bool AsBool(bool fallback = false) const;
   int64_t AsInt(int64_t fallback = 0) const;  // also from text that is a whole number
   double AsDouble(double fallback = 0) const;
-  const std::string& AsString() const;        // "" for another kind
+  const std::string& AsString() const;  // "" for another kind
   // Text of a scalar: strings as they are, numbers and booleans printed; "" for the rest.
   std::string AsText() const;
   const Array& AsArray() const;    // empty for another kind

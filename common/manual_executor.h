@@ -1,17 +1,17 @@
 // Simulated time and an executor that a test drives by hand. Public, for users' tests too.
 //
-// Threads: SimulatedClock may be used from any thread. Post may be called from any thread;
-//   tasks run only inside the Run... calls, on the caller's thread.
+// Threads: SimulatedClock may be used from any thread. Post may be called from any thread; tasks
+// run
+//   only inside the Run... calls, on the caller's thread.
 #ifndef SIGNPOST_COMMON_MANUAL_EXECUTOR_H_
 #define SIGNPOST_COMMON_MANUAL_EXECUTOR_H_
 
-#include <cstddef>
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <thread>
 #include <utility>
-#include <deque>
 
 #include "absl/time/time.h"
 #include "signpost/common/clock.h"
@@ -32,8 +32,8 @@ class SimulatedClock final : public Clock {
 
  private:
   mutable Mutex mutex_;
-  absl::Time wall_;
-  absl::Duration monotonic_ = absl::ZeroDuration();
+  absl::Time wall_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration monotonic_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
 };
 
 class ManualExecutor final : public Executor {
@@ -48,8 +48,8 @@ class ManualExecutor final : public Executor {
   bool IsCurrent() const override;
   Clock& clock() const override;
 
-  // Runs queued tasks and those they post, until none is left. Timers that are due at the
-  // present time run too. Returns how many ran.
+  // Runs queued tasks and those they post, until none is left. Timers that are due at the present
+  // time run too. Returns how many ran.
   size_t RunUntilIdle();
 
   // Advances the clock in steps from timer to timer, running each when it is due, by `by` in all.
@@ -62,9 +62,9 @@ class ManualExecutor final : public Executor {
 
   SimulatedClock& clock_;
   mutable Mutex mutex_;
-  std::deque<Task> queue_;
-  std::map<std::pair<absl::Duration, TimerId>, Task> timers_;
-  TimerId next_id_ = 1;
+  std::deque<Task> queue_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<absl::Duration, TimerId>, Task> timers_ ABSL_GUARDED_BY(mutex_);
+  TimerId next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   std::atomic<std::thread::id> running_{};
 };
 

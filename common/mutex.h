@@ -48,9 +48,8 @@ class CondVar {
   bool WaitFor(Mutex& mutex, absl::Duration timeout) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     // system_clock: ThreadSanitizer of GCC 12 does not know pthread_cond_clockwait.
-    const bool woken = condition_.wait_until(
-                           lock, std::chrono::system_clock::now() +
-                                     absl::ToChronoMicroseconds(timeout)) ==
+    const bool woken = condition_.wait_until(lock, std::chrono::system_clock::now() +
+                                                       absl::ToChronoMicroseconds(timeout)) ==
                        std::cv_status::no_timeout;
     lock.release();
     return woken;

@@ -21,7 +21,8 @@ struct ServiceKey {
   std::string group;
   std::string version;
 
-  // kInvalidArgument for an empty interface, or one that holds `/`, `,`, blanks or control characters.
+  // kInvalidArgument for an empty interface, or one that holds `/`, `,`, blanks or control
+  // characters.
   static absl::StatusOr<ServiceKey> Parse(absl::string_view text);
   // From parameters interface (or path), group, version.
   static ServiceKey Of(const Url& url);

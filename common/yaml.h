@@ -18,9 +18,9 @@
 namespace signpost {
 
 struct YamlLimits {
-  size_t max_bytes = 1 << 20;    // Default: 1 MiB
-  int max_depth = 64;            // Default: 64
-  size_t max_nodes = 100000;     // Default: 100,000, aliases counted as what they stand for
+  size_t max_bytes = 1 << 20;  // Default: 1 MiB
+  int max_depth = 64;          // Default: 64
+  size_t max_nodes = 100000;   // Default: 100,000, aliases counted as what they stand for
 };
 
 // All documents of the text; an empty text has none.
