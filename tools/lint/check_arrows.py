@@ -51,6 +51,9 @@ def find(root):
                 target = str(pathlib.PurePosixPath(name).parent.relative_to("signpost"))
                 if not allowed(table, source, target):
                     yield f"{path}: {source} may not include {target} ({name})"
+            elif name.startswith("tests/"):
+                if not allowed(table, source, str(pathlib.PurePosixPath(name).parent)):
+                    yield f"{path}: {source} may not include {name}"
             elif (root / path.parent / name).exists() or (root / name).exists():
                 yield f'{path}: include "signpost/<folder>/<file>.h", not "{name}"'
     for path in tree.files(root, "BUILD.bazel"):
@@ -84,6 +87,8 @@ SAMPLES = [
     (sample("client/a.cc", "signpost/registry/zookeeper/zookeeper.h"), True),
     (sample("client/a.cc", "signpost/client/plugins/builtins.h"), True),
     (sample("failback/a.cc", "signpost/registry/application/a.h"), True),
+    (sample("tests/client/a.cc", "tests/support/a.h"), False),
+    (sample("client/a.cc", "tests/support/a.h"), True),
     (sample("examples/a.cc", "signpost/tests/support/a.h"), True),
     (sample("elsewhere/a.cc", "signpost/common/url.h"), True),
     ({"common/a.cc": '#include "b.h"\n', "common/b.h": ""}, True),

@@ -19,7 +19,7 @@ def find(root):
         def check(path):
             standard = "c++20" if path.parts[0] in PRIVATE else "c++17"
             command = [os.environ.get("CXX", "g++"), f"-std={standard}", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
-            command += ["-Wno-missing-field-initializers", f"-I{folder}", "-isystem", "/usr/include/zookeeper"]
+            command += ["-Wno-missing-field-initializers", f"-I{folder}", f"-I{root}", "-isystem", "/usr/include/zookeeper"]
             command += ["-DTHREADED", "-include", f"signpost/{path}", "-x", "c++", "/dev/null"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode == 0:
