@@ -68,7 +68,6 @@ class Url {
   // Changed copies.
   Url With(absl::string_view key, absl::string_view value) const;
   Url Without(absl::string_view key) const;
-  Url WithParts(Parts parts) const;
   Parts parts() const;
 
   // Parameter `interface`, else the path.
