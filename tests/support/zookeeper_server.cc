@@ -1,0 +1,138 @@
+#include "tests/support/zookeeper_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/support/child_process.h"
+
+namespace signpost {
+namespace {
+
+sockaddr_in Loopback(uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// A line "<key> <number>" of the answer, with a tab or a space between.
+int Number(const std::string& answer, absl::string_view key) {
+  for (absl::string_view line : absl::StrSplit(answer, '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar("\t "));
+    int number = 0;
+    if (words.size() == 2 && words[0] == key && absl::SimpleAtoi(words[1], &number)) return number;
+  }
+  return -1;
+}
+
+}  // namespace
+
+uint16_t FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = Loopback(0);
+  socklen_t length = sizeof(address);
+  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    std::abort();
+  }
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+ZookeeperServer::ZookeeperServer() {
+  static std::atomic<int> count{0};
+  const char* root = std::getenv("TEST_TMPDIR");
+  dir_ = absl::StrCat(root == nullptr ? "/tmp" : root, "/zookeeper.", getpid(), ".", ++count);
+}
+
+ZookeeperServer::~ZookeeperServer() {
+  Resume();
+  Stop().IgnoreError();
+}
+
+absl::Status ZookeeperServer::Run(const std::string& script, const std::string& argument) {
+  setenv("OWNER_PID", absl::StrCat(getpid()).c_str(), 1);
+  std::vector<std::string> command = {"/bin/bash", absl::StrCat("tests/servers/", script)};
+  if (!argument.empty()) command.push_back(argument);
+  command.push_back(dir_);
+  ChildProcess process(std::move(command));
+  const int code = process.Wait(absl::Seconds(60));
+  if (code == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(script, " ended with ", code, ": ", process.output()));
+}
+
+absl::Status ZookeeperServer::Start() {
+  if (port_ != 0) return Run("zookeeper-start.sh", absl::StrCat(port_));
+  // Somebody else may take the port in between.
+  absl::Status status;
+  for (int i = 0; i < 3; ++i) {
+    port_ = FreePort();
+    status = Run("zookeeper-start.sh", absl::StrCat(port_));
+    if (status.ok()) break;
+  }
+  return status;
+}
+
+absl::Status ZookeeperServer::Stop() { return Run("stop.sh", ""); }
+
+pid_t ZookeeperServer::pid() const {
+  pid_t pid = 0;
+  std::ifstream(absl::StrCat(dir_, "/pid")) >> pid;
+  return pid;
+}
+
+void ZookeeperServer::Suspend() {
+  if (const pid_t server = pid(); server > 0) kill(server, SIGSTOP);
+}
+
+void ZookeeperServer::Resume() {
+  if (const pid_t server = pid(); server > 0) kill(server, SIGCONT);
+}
+
+std::string ZookeeperServer::address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+std::string ZookeeperServer::Word(const std::string& word) const {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = Loopback(port_);
+  std::string answer;
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+      write(fd, word.data(), word.size()) == static_cast<ssize_t>(word.size())) {
+    char buffer[4096];
+    pollfd wait{fd, POLLIN, 0};
+    while (poll(&wait, 1, 5000) > 0) {
+      const ssize_t got = read(fd, buffer, sizeof(buffer));
+      if (got <= 0) break;
+      answer.append(buffer, static_cast<size_t>(got));
+    }
+  }
+  close(fd);
+  return answer;
+}
+
+int ZookeeperServer::Sessions() const { return Number(Word("mntr"), "zk_global_sessions"); }
+
+int ZookeeperServer::Watches() const { return Number(Word("mntr"), "zk_watch_count"); }
+
+bool ZookeeperServer::WaitForSessions(int count, absl::Duration timeout) const {
+  const absl::Duration round = absl::Milliseconds(100);
+  for (absl::Duration waited; waited < timeout; waited += round) {
+    if (Sessions() == count) return true;
+    poll(nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(round)));
+  }
+  return Sessions() == count;
+}
+
+}  // namespace signpost

@@ -1,0 +1,54 @@
+// A real ZooKeeper server of its own for a test: free port, data in TEST_TMPDIR, and it ends when
+// the test's process does.
+//
+// Threads: the test's thread.
+#ifndef SIGNPOST_TESTS_SUPPORT_ZOOKEEPER_SERVER_H_
+#define SIGNPOST_TESTS_SUPPORT_ZOOKEEPER_SERVER_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace signpost {
+
+class ZookeeperServer {
+ public:
+  ZookeeperServer();
+  ~ZookeeperServer();  // stops it
+
+  // Starts it, also again after Stop: same port, same data. Returns when it serves.
+  absl::Status Start();
+  absl::Status Stop();
+  // SIGSTOP and SIGCONT: connections stay, nothing answers.
+  void Suspend();
+  void Resume();
+
+  uint16_t port() const { return port_; }
+  std::string address() const;
+
+  // The answer to a four-letter word; empty if it does not serve.
+  std::string Word(const std::string& word) const;
+  // Open sessions, as the server counts them; -1 if it does not serve.
+  int Sessions() const;
+  // Watches that the server keeps, of all kinds; -1 if it does not serve.
+  int Watches() const;
+  bool WaitForSessions(int count, absl::Duration timeout) const;
+
+ private:
+  absl::Status Run(const std::string& script, const std::string& argument);
+  pid_t pid() const;
+
+  uint16_t port_ = 0;
+  std::string dir_;
+};
+
+// A TCP port that nobody listens on now.
+uint16_t FreePort();
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_TESTS_SUPPORT_ZOOKEEPER_SERVER_H_
