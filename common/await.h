@@ -6,8 +6,7 @@
 //
 // Threads: never from the executor that the callback runs on.
 // Errors: kDeadlineExceeded when `timeout` passes first; a callback that comes later is ignored.
-// The
-//   call's own deadline usually ends it first.
+//   The call's own deadline usually ends it first.
 #ifndef SIGNPOST_COMMON_AWAIT_H_
 #define SIGNPOST_COMMON_AWAIT_H_
 
@@ -24,7 +23,7 @@
 namespace signpost {
 
 // `Result`: absl::Status or absl::StatusOr<T>. `start(done)` begins the call.
-template <typename Result, typename Start>
+template <typename Result = absl::Status, typename Start>
 Result Await(absl::Duration timeout, Start start) {
   struct State {
     Mutex mutex;

@@ -26,6 +26,7 @@ class CancelToken {
   // Runs `fn` once when Cancel() is called, on the cancelling thread; at once if it
   // was called already. Returns an id for RemoveCallback.
   int OnCancel(std::function<void()> fn) const;
+  // `fn` is not begun afterwards; does not wait for one that another thread is running.
   void RemoveCallback(int id) const;
 
  private:

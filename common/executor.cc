@@ -2,11 +2,13 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "signpost/common/mutex.h"
@@ -14,133 +16,158 @@
 namespace signpost {
 namespace {
 
-// What the thread and the executor share, so that the thread may outlive the executor when the last
-// reference goes inside one of its own tasks.
-struct Core {
-  explicit Core(Clock& clock) : clock(clock) {}
+using Task = Executor::Task;
+using TimerId = Executor::TimerId;
+
+// A clock that a test moves cannot wake the thread, so the thread looks this often.
+constexpr absl::Duration kForeignClockPoll = absl::Milliseconds(2);
+
+// Shared by the executor and its thread: the thread may outlive the executor when the last
+// reference is dropped by one of the executor's own tasks.
+struct State {
+  explicit State(Clock& the_clock) : clock(the_clock) {}
+
+  struct Entry {
+    TimerId timer;  // 0: none
+    Task task;
+  };
 
   Clock& clock;
+  std::atomic<std::thread::id> thread{};
   Mutex mutex;
   CondVar changed;
   bool stopped ABSL_GUARDED_BY(mutex) = false;
-  std::deque<Executor::Task> queue ABSL_GUARDED_BY(mutex);
-  std::map<std::pair<absl::Duration, Executor::TimerId>, Executor::Task> timers
-      ABSL_GUARDED_BY(mutex);
-  std::map<Executor::TimerId, absl::Duration> due ABSL_GUARDED_BY(mutex);
-  Executor::TimerId next_id ABSL_GUARDED_BY(mutex) = 1;
-  std::atomic<std::thread::id> thread{};
+  std::deque<Entry> queue ABSL_GUARDED_BY(mutex);
+  std::map<std::pair<absl::Duration, TimerId>, Task> timers ABSL_GUARDED_BY(mutex);
+  std::unordered_map<TimerId, absl::Duration> due ABSL_GUARDED_BY(mutex);
+  TimerId next_id ABSL_GUARDED_BY(mutex) = 1;
 
-  void MoveDueTimers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  void QueueDueTimers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (timers.empty()) return;
     const absl::Duration now = clock.MonotonicNow();
     while (!timers.empty() && timers.begin()->first.first <= now) {
       auto first = timers.begin();
       due.erase(first->first.second);
-      queue.push_back(std::move(first->second));
+      queue.push_back({first->first.second, std::move(first->second)});
       timers.erase(first);
     }
   }
 
-  // False when stopped.
-  bool Next(Executor::Task& task) {
-    MutexLock lock(mutex);
-    for (;;) {
-      if (stopped) return false;
-      MoveDueTimers();
-      if (!queue.empty()) {
-        task = std::move(queue.front());
-        queue.pop_front();
-        return true;
-      }
-      if (timers.empty()) {
-        changed.Wait(mutex);
-      } else {
-        changed.WaitFor(mutex, timers.begin()->first.first - clock.MonotonicNow());
-      }
+  void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (timers.empty()) {
+      changed.Wait(mutex);
+      return;
     }
+    absl::Duration wait = timers.begin()->first.first - clock.MonotonicNow();
+    if (&clock != &Clock::Real()) wait = std::min(wait, kForeignClockPoll);
+    // Rounded up: the wait counts microseconds and must not spin on the rest.
+    changed.WaitFor(mutex, wait + absl::Microseconds(1));
   }
 
   void Run() {
     thread.store(std::this_thread::get_id());
-    Executor::Task task;
-    while (Next(task)) {
+    for (;;) {
+      mutex.Lock();
+      QueueDueTimers();
+      while (!stopped && queue.empty()) {
+        WaitForWork();
+        QueueDueTimers();
+      }
+      if (stopped) break;
+      Task task = std::move(queue.front().task);
+      queue.pop_front();
+      mutex.Unlock();
       std::move(task)();
-      task = Executor::Task();  // Its captures go before the next one runs.
+      // `task` is destroyed here, on this thread and without the lock.
     }
-    // Captures may own anything: they go without the lock, on this thread.
-    std::deque<Executor::Task> queued;
-    std::map<std::pair<absl::Duration, Executor::TimerId>, Executor::Task> timed;
-    MutexLock lock(mutex);
-    queued.swap(queue);
-    timed.swap(timers);
+    auto dropped_queue = std::exchange(queue, {});
+    auto dropped_timers = std::exchange(timers, {});
     due.clear();
     mutex.Unlock();
-    queued.clear();
-    timed.clear();
-    mutex.Lock();
   }
 };
 
 class SerialExecutor final : public Executor {
  public:
-  SerialExecutor(const char* name, Clock& clock) : core_(std::make_shared<Core>(clock)) {
-    thread_ = std::thread([core = core_, name = std::string(name).substr(0, 15)] {
-      pthread_setname_np(pthread_self(), name.c_str());
-      core->Run();
+  SerialExecutor(const char* name, Clock& clock) : state_(std::make_shared<State>(clock)) {
+    thread_ = std::thread([state = state_, short_name = std::string(name).substr(0, 15)] {
+      pthread_setname_np(pthread_self(), short_name.c_str());
+      state->Run();
     });
   }
 
   ~SerialExecutor() override {
     {
-      MutexLock lock(core_->mutex);
-      core_->stopped = true;
-      core_->changed.SignalAll();
+      MutexLock lock(state_->mutex);
+      state_->stopped = true;
     }
+    state_->changed.SignalAll();
     if (IsCurrent()) {
-      thread_.detach();
+      thread_.detach();  // it ends by itself after the running task
     } else {
       thread_.join();
     }
   }
 
-  void Post(Task task) override {
-    MutexLock lock(core_->mutex);
-    if (core_->stopped) return;  // `task` is destroyed after the lock is given back.
-    core_->queue.push_back(std::move(task));
-    core_->changed.Signal();
-  }
+  void Post(Task task) override { Enqueue(0, std::move(task)); }
 
   TimerId PostAfter(absl::Duration delay, Task task) override {
-    MutexLock lock(core_->mutex);
-    const TimerId id = core_->next_id++;
-    if (core_->stopped) return id;
-    if (delay <= absl::ZeroDuration()) {
-      core_->queue.push_back(std::move(task));
-    } else {
-      const absl::Duration when = core_->clock.MonotonicNow() + delay;
-      core_->timers.emplace(std::make_pair(when, id), std::move(task));
-      core_->due.emplace(id, when);
+    TimerId id = 0;
+    {
+      MutexLock lock(state_->mutex);
+      id = state_->next_id++;
+      if (delay > absl::ZeroDuration()) {
+        if (state_->stopped) return id;
+        const absl::Duration due = state_->clock.MonotonicNow() + delay;
+        state_->due.emplace(id, due);
+        state_->timers.emplace(std::make_pair(due, id), std::move(task));
+      }
     }
-    core_->changed.Signal();
+    if (delay > absl::ZeroDuration()) {
+      state_->changed.Signal();
+    } else {
+      Enqueue(id, std::move(task));
+    }
     return id;
   }
 
   bool Cancel(TimerId id) override {
-    Task task;
-    MutexLock lock(core_->mutex);
-    auto found = core_->due.find(id);
-    if (found == core_->due.end()) return false;
-    auto timer = core_->timers.find({found->second, id});
-    task = std::move(timer->second);
-    core_->timers.erase(timer);
-    core_->due.erase(found);
+    if (id == 0) return false;
+    Task dropped;  // destroyed after the lock is gone
+    MutexLock lock(state_->mutex);
+    if (auto found = state_->due.find(id); found != state_->due.end()) {
+      auto timer = state_->timers.find({found->second, id});
+      dropped = std::move(timer->second);
+      state_->timers.erase(timer);
+      state_->due.erase(found);
+      return true;
+    }
+    auto& queue = state_->queue;
+    auto entry = std::find_if(queue.begin(), queue.end(),
+                              [id](const State::Entry& each) { return each.timer == id; });
+    if (entry == queue.end()) return false;
+    dropped = std::move(entry->task);
+    queue.erase(entry);
     return true;
   }
 
-  bool IsCurrent() const override { return core_->thread.load() == std::this_thread::get_id(); }
-  Clock& clock() const override { return core_->clock; }
+  bool IsCurrent() const override {
+    return state_->thread.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
+  Clock& clock() const override { return state_->clock; }
 
  private:
-  std::shared_ptr<Core> core_;
+  void Enqueue(TimerId id, Task task) {
+    {
+      MutexLock lock(state_->mutex);
+      if (state_->stopped) return;
+      state_->queue.push_back({id, std::move(task)});
+    }
+    state_->changed.Signal();
+  }
+
+  std::shared_ptr<State> state_;
   std::thread thread_;
 };
 

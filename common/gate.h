@@ -1,8 +1,7 @@
 // Stops new work and waits for running work: what watcher callbacks need at shutdown.
 //
-// Threads: any. Close() may be called from work that holds a Pass of this gate on the same thread;
-// it
-//   then does not wait for that work.
+// Threads: any. Close() may be called from work that holds a Pass of this gate on the same
+//   thread; it then does not wait for that work.
 // Errors: none; Enter() on a closed gate gives an empty Pass.
 #ifndef SIGNPOST_COMMON_GATE_H_
 #define SIGNPOST_COMMON_GATE_H_

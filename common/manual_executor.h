@@ -1,8 +1,7 @@
 // Simulated time and an executor that a test drives by hand. Public, for users' tests too.
 //
-// Threads: SimulatedClock may be used from any thread. Post may be called from any thread; tasks
-// run
-//   only inside the Run... calls, on the caller's thread.
+// Threads: SimulatedClock may be used from any thread. Post may be called from any thread;
+//   tasks run only inside the Run... calls, on the caller's thread.
 #ifndef SIGNPOST_COMMON_MANUAL_EXECUTOR_H_
 #define SIGNPOST_COMMON_MANUAL_EXECUTOR_H_
 
@@ -62,7 +61,7 @@ class ManualExecutor final : public Executor {
 
   SimulatedClock& clock_;
   mutable Mutex mutex_;
-  std::deque<Task> queue_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::pair<TimerId, Task>> queue_ ABSL_GUARDED_BY(mutex_);  // 0: not a timer
   std::map<std::pair<absl::Duration, TimerId>, Task> timers_ ABSL_GUARDED_BY(mutex_);
   TimerId next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   std::atomic<std::thread::id> running_{};

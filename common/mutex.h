@@ -4,6 +4,7 @@
 #ifndef SIGNPOST_COMMON_MUTEX_H_
 #define SIGNPOST_COMMON_MUTEX_H_
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -47,10 +48,17 @@ class CondVar {
   // False if `timeout` passed (real time). REQUIRES: `mutex` is held.
   bool WaitFor(Mutex& mutex, absl::Duration timeout) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    // system_clock: ThreadSanitizer of GCC 12 does not know pthread_cond_clockwait.
-    const bool woken = condition_.wait_until(lock, std::chrono::system_clock::now() +
-                                                       absl::ToChronoMicroseconds(timeout)) ==
-                       std::cv_status::no_timeout;
+    // ThreadSanitizer of GCC 12 does not know pthread_cond_clockwait, which steady_clock needs;
+    // everywhere else a jump of the wall clock must not stretch the wait.
+#if defined(__SANITIZE_THREAD__)
+    using WaitClock = std::chrono::system_clock;
+#else
+    using WaitClock = std::chrono::steady_clock;
+#endif
+    // A year is forever; more could overflow the deadline.
+    const auto wait = absl::ToChronoMicroseconds(std::min(timeout, absl::Hours(24 * 365)));
+    const bool woken =
+        condition_.wait_until(lock, WaitClock::now() + wait) == std::cv_status::no_timeout;
     lock.release();
     return woken;
   }
