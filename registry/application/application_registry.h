@@ -1,12 +1,12 @@
 // The application-level Registry: instances, mapping and metadata of one centre put together.
 //
 // Provider side: Register collects URLs; after a debounce one MetadataInfo is computed, published,
-// then the instance is written (or updated in place), then the mapping. Desired state is kept: a new
-// session writes the instance again, once.
-// Consumer side: mapping (or `provided-by`) -> applications -> one instance watch per application,
-// shared by all subscriptions -> one metadata resolution per distinct revision -> addresses. A
-// revision whose metadata is missing keeps what it had and is asked for again with back-off
-// (1 s, 1 s, 1 s, then every 10 s), without a registry event.
+// then the instance is written (or updated in place), then the mapping. Desired state is kept: a
+// new session writes the instance again, once. Consumer side: mapping (or `provided-by`) ->
+// applications -> one instance watch per application, shared by all subscriptions -> one metadata
+// resolution per distinct revision -> addresses. A revision whose metadata is missing keeps what it
+// had and is asked for again with back-off (1 s, 1 s, 1 s, then every 10 s), without a registry
+// event.
 //
 // Threads: as Registry. Everything runs on the executor; public calls post to it.
 // Ownership: executor, centre, endpoint table and resolver must outlive this.
@@ -42,8 +42,8 @@ struct ApplicationRegistryOptions {
 
 // What this process has written. For `provide`, operators and tests.
 struct RegisteredState {
-  std::string revision;                // "" before the first publication
-  std::vector<std::string> paths;      // mapping, metadata, instance as the centre shows them
+  std::string revision;            // "" before the first publication
+  std::vector<std::string> paths;  // mapping, metadata, instance as the centre shows them
 };
 
 class ApplicationRegistry final : public Registry {

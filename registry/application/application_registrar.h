@@ -1,0 +1,114 @@
+// Provider side of the application level: exported URLs -> metadata document, mapping, instance.
+// Private to this folder.
+//
+// Desired state is what is exported; a run writes all of it, in the order document, mapping,
+// instance, so that nobody finds an instance that cannot be resolved. What fails is tried again
+// with back-off until it holds. A new session writes the instance again.
+//
+// Threads: all on the control executor, except registered() (any thread) and Close once the guard
+// is closed. Ownership: what the constructor takes must outlive this.
+#ifndef SIGNPOST_REGISTRY_APPLICATION_APPLICATION_REGISTRAR_H_
+#define SIGNPOST_REGISTRY_APPLICATION_APPLICATION_REGISTRAR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "signpost/common/backoff.h"
+#include "signpost/common/call_options.h"
+#include "signpost/common/executor.h"
+#include "signpost/common/mutex.h"
+#include "signpost/common/subscription.h"
+#include "signpost/common/url.h"
+#include "signpost/mapping/service_name_mapping.h"
+#include "signpost/metadata/metadata_collector.h"
+#include "signpost/registry/application/application_registry.h"
+#include "signpost/registry/application/callback_guard.h"
+#include "signpost/registry/registry_factory.h"
+
+namespace signpost::application_internal {
+
+class ApplicationRegistrar {
+ public:
+  ApplicationRegistrar(Executor& executor, RegistryCentre& centre, ServiceNameMapping& mapping,
+                       CallbackGuard guard, ApplicationRegistryOptions options);
+  ~ApplicationRegistrar();
+
+  void Register(const Url& provider, const CallOptions& options, DoneCallback done);
+  void Unregister(const Url& provider, const CallOptions& options, DoneCallback done);
+  void UnregisterAll(const CallOptions& options, DoneCallback done);
+  // Ends what waits, with kFailedPrecondition, by tasks of their own.
+  void Close();
+
+  RegisteredState registered() const;
+
+ private:
+  struct Waiter {
+    DoneCallback done;
+    uint64_t generation = 0;  // of the desired state that must be written
+    Executor::TimerId deadline = 0;
+    CancelToken cancel;
+    int cancel_id = 0;
+  };
+
+  void Await(const CallOptions& options, DoneCallback done);
+  void EndWaiter(uint64_t id, const absl::Status& status);
+  void EndWaiters(uint64_t generation, const absl::Status& status);
+  void Changed(absl::Duration delay);
+  void RunAfter(absl::Duration delay);
+  void OnSession(SessionEvent event);
+
+  void Run();
+  void PublishMetadata();
+  void PublishMappings();
+  void OnMapped(const std::string& interface_name, const absl::Status& status);
+  void WriteInstance();
+  void DeleteStale();
+  void EndRun(const absl::Status& status);
+  ServiceInstance MakeInstance();
+  CallOptions StepOptions() const;
+  void Tell(const std::string& revision);
+
+  Executor& executor_;
+  RegistryCentre& centre_;
+  ServiceNameMapping& mapping_;
+  CallbackGuard guard_;
+  const ApplicationRegistryOptions options_;
+  const int64_t start_ms_;
+  int64_t registration_ms_ = 0;
+  MetadataCollector collector_;
+  Backoff backoff_;
+  Subscription session_;
+
+  uint64_t generation_ = 1;  // of the desired state
+  uint64_t written_ = 1;     // the newest that the centre has
+  absl::Status last_error_;
+  std::map<uint64_t, Waiter> waiters_;
+  uint64_t next_waiter_ = 1;
+  Executor::TimerId timer_ = 0;
+  absl::Duration due_ = absl::ZeroDuration();  // of timer_
+
+  // The run that is under way.
+  bool running_ = false;
+  uint64_t run_generation_ = 0;
+  std::optional<CollectedMetadata> collected_;
+  size_t mappings_left_ = 0;
+  absl::Status mapping_error_;
+
+  // What this process knows to be in the centre.
+  std::set<std::string> published_;               // revisions
+  std::set<std::string> mapped_;                  // interfaces
+  std::map<std::string, ServiceInstance> alive_;  // instances that may be there, by id
+
+  mutable Mutex mutex_;
+  RegisteredState registered_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace signpost::application_internal
+
+#endif  // SIGNPOST_REGISTRY_APPLICATION_APPLICATION_REGISTRAR_H_

@@ -1,0 +1,98 @@
+#include "signpost/registry/application/offered_services.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+
+namespace signpost::application_internal {
+namespace {
+
+constexpr int32_t kDefaultWeight = 100;
+
+absl::string_view Find(const StringMap& map, const char* key) {
+  auto it = map.find(key);
+  return it == map.end() ? absl::string_view() : absl::string_view(it->second);
+}
+
+int32_t ParseWeight(absl::string_view text, int32_t fallback) {
+  int64_t weight = 0;
+  if (!absl::SimpleAtoi(text, &weight)) return fallback;
+  return static_cast<int32_t>(std::clamp<int64_t>(weight, 0, std::numeric_limits<int32_t>::max()));
+}
+
+int32_t ServiceWeight(const StringMap& params) {
+  const int32_t weight = ParseWeight(Find(params, "weight"), kDefaultWeight);
+  // dubbo-go writes 0 where nothing was set.
+  if (weight == 0 && absl::StartsWith(Find(params, "release"), "dubbo-golang")) {
+    return kDefaultWeight;
+  }
+  return weight;
+}
+
+void SetIfAbsent(StringMap& map, const char* key, const std::string& value) {
+  if (!value.empty()) map.try_emplace(key, value);
+}
+
+}  // namespace
+
+std::shared_ptr<const OfferedServices> PrepareOffers(MetadataPtr metadata) {
+  auto offers = std::make_shared<OfferedServices>();
+  std::map<std::string, std::set<int32_t>> ports;
+  for (const auto& [key, info] : metadata->services) {
+    if (info.port > 0) ports[info.protocol].insert(info.port);
+  }
+  for (const auto& [key, info] : metadata->services) {
+    OfferedService offer;
+    offer.info = &info;
+    auto params = std::make_shared<StringMap>(info.params);
+    SetIfAbsent(*params, "interface", info.name);
+    SetIfAbsent(*params, "group", info.group);
+    SetIfAbsent(*params, "version", info.version);
+    offer.weight = ServiceWeight(*params);
+    offer.params = std::move(params);
+    offer.several_ports = ports[info.protocol].size() > 1;
+    offers->by_interface[info.name].push_back(std::move(offer));
+  }
+  offers->metadata = std::move(metadata);
+  return offers;
+}
+
+uint16_t PortOf(const ServiceInstance& instance, const OfferedService& offer) {
+  const int32_t own = offer.info->port;
+  const bool has_own = own > 0 && own <= std::numeric_limits<uint16_t>::max();
+  if (has_own && (own == instance.port || offer.several_ports)) return static_cast<uint16_t>(own);
+  for (const auto& [protocol, port] : instance.endpoints()) {
+    if (protocol == offer.info->protocol && port != 0) return port;
+  }
+  return has_own ? static_cast<uint16_t>(own) : instance.port;
+}
+
+bool IsEnabled(const ServiceInstance& instance, const OfferedService& offer) {
+  const auto get = [&](const char* key) {
+    const absl::string_view value = Find(*offer.params, key);
+    return value.empty() ? Find(instance.metadata, key) : value;
+  };
+  return get("disabled") != "true" && get("enabled") != "false";
+}
+
+EndpointSpec AddressOf(const InstancePtr& instance, const OfferedService& offer) {
+  EndpointSpec spec;
+  spec.host = instance->host;
+  spec.port = PortOf(*instance, offer);
+  spec.protocol = offer.info->protocol;
+  spec.app = instance->app;
+  spec.revision = std::string(instance->revision());
+  spec.path = offer.info->path.empty() ? offer.info->name : offer.info->path;
+  spec.weight = ParseWeight(Find(instance->metadata, "weight"), offer.weight);
+  spec.timestamp_ms = instance->timestamp_ms();
+  spec.params = offer.params;
+  // Lives as long as the instance; no copy.
+  spec.instance_metadata = std::shared_ptr<const StringMap>(instance, &instance->metadata);
+  return spec;
+}
+
+}  // namespace signpost::application_internal
