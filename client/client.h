@@ -2,12 +2,14 @@
 //
 //   signpost::RegistryFactories registries("registry");
 //   signpost::AddZookeeper(registries);
-//   auto client = signpost::Client::Create({.app = "shop", .registry = "zookeeper://127.0.0.1:2181"},
+//   auto client = signpost::Client::Create({.app = "shop", .registry =
+//   "zookeeper://127.0.0.1:2181"},
 //                                          registries);
 //   (*client)->provider().Export("tri://192.0.2.1:50051/org.example.Greeter");
 //   (*client)->Start(absl::Seconds(5));
 //
-// Threads: all methods from any thread, not from callbacks of the client. No thread is started before
+// Threads: all methods from any thread, not from callbacks of the client. No thread is started
+// before
 //   Create.
 // Ownership: the Client owns all; Directories may outlive it and then only answer "closed".
 // Errors: kInvalidArgument for bad options or URLs, kNotFound for unknown schemes.
@@ -38,7 +40,10 @@ struct ClientOptions {
   std::map<std::string, std::string> labels;
   // Exports within this time become one revision. Default: 20 ms
   absl::Duration debounce = absl::Milliseconds(20);
-  bool read_only = false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
+  bool read_only =
+      false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
+  // Of the parameter `loadbalance`'s names; nullptr: those of this library.
+  std::shared_ptr<const BalancerFactories> balancers;
   // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while
   // blocking calls wait.
   std::shared_ptr<Executor> executor;

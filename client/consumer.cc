@@ -1,1 +1,102 @@
 #include "signpost/client/consumer.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "signpost/common/mutex.h"
+#include "signpost/common/service_key.h"
+#include "signpost/common/status.h"
+#include "signpost/common/url.h"
+
+namespace signpost {
+namespace {
+
+Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::string& app) {
+  Url::Parts parts;
+  parts.protocol = "consumer";
+  parts.host = "0.0.0.0";
+  parts.path = key.interface_name;
+  auto set = [&parts](const char* name, const std::string& value) {
+    if (!value.empty()) parts.parameters[name] = value;
+  };
+  set("interface", key.interface_name);
+  set("side", "consumer");
+  set("application", app);
+  set("group", key.group);
+  set("version", key.version);
+  set("protocol", options.protocol);
+  set("provided-by", options.provided_by);
+  set("loadbalance", options.balancer);
+  return Url(std::move(parts));
+}
+
+}  // namespace
+
+struct Consumer::State {
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+
+  Parts parts;
+  Mutex mutex;
+  bool closed = false;
+  std::map<Key, std::weak_ptr<Directory>> directories;
+};
+
+Consumer::Consumer(Parts parts) : state_(std::make_shared<State>()) {
+  state_->parts = std::move(parts);
+}
+
+absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view service,
+                                                           const ReferOptions& options) {
+  absl::StatusOr<ServiceKey> key = ServiceKey::Parse(service);
+  if (!key.ok()) return Annotate(key.status(), absl::StrCat("refer '", service, "'"));
+  const State::Key id(key->ToString(), options.protocol, options.provided_by, options.balancer);
+
+  State& state = *state_;
+  MutexLock lock(state.mutex);
+  if (state.closed) {
+    return absl::FailedPreconditionError(absl::StrCat("refer '", service, "': closed"));
+  }
+  // Those that went are forgotten here, so that the map is no larger than what was ever held at
+  // once.
+  for (auto it = state.directories.begin(); it != state.directories.end();) {
+    it = it->second.expired() ? state.directories.erase(it) : std::next(it);
+  }
+  std::weak_ptr<Directory>& slot = state.directories[id];
+  if (std::shared_ptr<Directory> known = slot.lock()) return known;
+
+  absl::StatusOr<const BalancerFactory*> balancer = state.parts.balancers->Find(options.balancer);
+  if (!balancer.ok()) return Annotate(balancer.status(), absl::StrCat("refer '", service, "'"));
+  Directory::Parts parts;
+  parts.service = key->ToString();
+  parts.consumer = ConsumerUrl(*key, options, state.parts.app);
+  parts.executor = state.parts.executor;
+  parts.registry = state.parts.registry;
+  parts.balancer = **balancer;
+  parts.balancer_options.url = parts.consumer;
+  parts.balancer_options.clock = &state.parts.executor->clock();
+  parts.keep_alive = state.parts.keep_alive;
+  auto directory = std::make_shared<Directory>(std::move(parts));
+  slot = directory;
+  return directory;
+}
+
+void Consumer::Close() {
+  std::vector<std::shared_ptr<Directory>> open;
+  {
+    MutexLock lock(state_->mutex);
+    state_->closed = true;
+    for (auto& [id, weak] : state_->directories) {
+      if (auto directory = weak.lock()) open.push_back(std::move(directory));
+    }
+    state_->directories.clear();
+  }
+  for (const auto& directory : open) directory->Close();
+  MutexLock lock(state_->mutex);
+  state_->parts.registry = nullptr;
+}
+
+}  // namespace signpost

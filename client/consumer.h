@@ -1,6 +1,8 @@
 // What this process calls.
 //
 // Threads: all methods from any thread.
+// Errors: kInvalidArgument names the fault; kNotFound: no such balancer; kFailedPrecondition:
+// closed.
 #ifndef SIGNPOST_CLIENT_CONSUMER_H_
 #define SIGNPOST_CLIENT_CONSUMER_H_
 
@@ -9,28 +11,42 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "signpost/balancer/balancer.h"
 #include "signpost/client/directory.h"
+#include "signpost/common/executor.h"
+#include "signpost/registry/registry.h"
 
 namespace signpost {
 
 struct ReferOptions {
-  std::string protocol;               // Default: any. `a,b`: any of
-  std::string provided_by;            // Applications, comma list; no mapping is read. Default: none
-  std::string balancer = "random";    // Default: Dubbo's
+  std::string protocol;             // Default: any. `a,b`: any of
+  std::string provided_by;          // Applications, comma list; no mapping is read. Default: none
+  std::string balancer = "random";  // Default: Dubbo's
 };
 
 class Consumer {
  public:
-  // Client makes it.
-  struct State;
-  explicit Consumer(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  // What Client builds it from.
+  struct Parts {
+    std::shared_ptr<Executor> executor;
+    std::shared_ptr<Registry> registry;
+    std::string app;  // goes into the consumer's URL; may be empty
+    std::shared_ptr<const BalancerFactories> balancers;
+    std::shared_ptr<const void> keep_alive;  // as Directory::Parts
+  };
+  explicit Consumer(Parts parts);
 
-  // `[group/]interface[:version]`. Subscribes; calls with the same arguments share one Directory, and
-  // it unsubscribes when the last reference goes.
+  // `[group/]interface[:version]`. Subscribes; calls with the same arguments share one Directory,
+  // and it unsubscribes when the last reference goes.
   absl::StatusOr<std::shared_ptr<Directory>> Refer(absl::string_view service,
                                                    const ReferOptions& options = ReferOptions());
 
+  // Closes every Directory; Refer then answers kFailedPrecondition. Idempotent. The Client calls
+  // it.
+  void Close();
+
  private:
+  struct State;
   std::shared_ptr<State> state_;
 };
 

@@ -1,6 +1,7 @@
 // The addresses of one service, routed and ready to pick from.
 //
-// Threads: all methods from any thread. Pick and Done take no lock shared between threads and allocate
+// Threads: all methods from any thread. Pick and Done take no lock shared between threads and
+// allocate
 //   nothing. Listeners run on the control executor, no lock held.
 // Ownership: keep the shared_ptr as long as you call; a PickResult may outlive it.
 // Errors: Pick says the first broken link: no mapping, no instance, no metadata, a rule.
@@ -21,9 +22,11 @@
 #include "signpost/common/address_list.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/request.h"
-#include "signpost/common/snapshot.h"
 #include "signpost/common/subscription.h"
+#include "signpost/common/url.h"
 #include "signpost/registry/notify_listener.h"
+#include "signpost/registry/registry.h"
+#include "signpost/router/router.h"
 #include "signpost/router/router_chain.h"
 
 namespace signpost {
@@ -38,15 +41,29 @@ struct PickResult {
 
 class Directory {
  public:
-  struct Parts;  // what Consumer builds it from
-  explicit Directory(std::unique_ptr<Parts> parts);
+  // What Consumer builds it from.
+  struct Parts {
+    std::string service;  // `[group/]interface[:version]`, for error texts
+    Url consumer;         // what is subscribed to
+    std::shared_ptr<Executor> executor;
+    std::shared_ptr<Registry> registry;
+    std::vector<std::unique_ptr<Router>> routers;
+    BalancerFactory balancer;
+    BalancerOptions balancer_options;
+    // What must live as long as any address of this directory is held: the EndpointTable.
+    std::shared_ptr<const void> keep_alive;
+  };
+  // Subscribes; the last reference going unsubscribes.
+  explicit Directory(Parts parts);
   ~Directory();
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
 
   absl::StatusOr<PickResult> Pick(const Request& request) const;
   void Done(PickResult& result, const CallOutcome& outcome) const;
 
-  // Waits until there is at least one address that can be picked, at most `timeout`; else the status
-  // that Pick would give. Not from the control executor.
+  // Waits until there is at least one address that can be picked, at most `timeout`; else the
+  // status that Pick would give. Not from the control executor.
   absl::Status WaitReady(absl::Duration timeout) const;
   // The callback form: runs once, on the control executor.
   void WhenReady(absl::Duration timeout, absl::AnyInvocable<void(absl::Status) &&> done) const;
@@ -62,8 +79,14 @@ class Directory {
 
   const std::string& service() const;
 
+  // Unsubscribes; Pick then answers kFailedPrecondition. Idempotent. The Client calls it at
+  // shutdown.
+  void Close();
+
  private:
-  std::shared_ptr<Parts> parts_;
+  struct View;
+  class State;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace signpost

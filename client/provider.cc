@@ -1,1 +1,223 @@
 #include "signpost/client/provider.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "signpost/client/waiting.h"
+#include "signpost/common/clock.h"
+#include "signpost/common/mutex.h"
+#include "signpost/common/service_key.h"
+#include "signpost/common/status.h"
+
+namespace signpost {
+namespace {
+
+constexpr char kDubboProtocolVersion[] = "2.0.2";
+
+absl::Status Bad(const Url& url, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("export ", url.ToString(), ": ", why));
+}
+
+absl::StatusOr<Url> Complete(Url url, const std::string& app) {
+  if (url.protocol().empty()) return Bad(url, "no protocol");
+  if (url.host().empty()) return Bad(url, "no host");
+  if (url.host() == "0.0.0.0" || url.host() == "[::]") {
+    return Bad(url, "consumers cannot call the wildcard address; name a host that they reach");
+  }
+  if (url.port() == 0) return Bad(url, "no port");
+  const std::string interface(url.service_interface());
+  absl::StatusOr<ServiceKey> key = ServiceKey::Parse(interface);
+  if (!key.ok()) return Annotate(key.status(), absl::StrCat("export ", url.ToString()));
+  if (key->interface_name != interface) {
+    return Bad(url, "group and version are parameters, not parts of the interface");
+  }
+  auto fill = [&url](absl::string_view name, absl::string_view value) {
+    if (url.Get(name).empty()) url = url.With(name, value);
+  };
+  fill("interface", interface);
+  fill("application", app);
+  fill("side", "provider");
+  fill("dubbo", kDubboProtocolVersion);
+  fill("methods", "*");
+  return url;
+}
+
+}  // namespace
+
+class Provider::State : public std::enable_shared_from_this<Provider::State> {
+ public:
+  explicit State(Parts parts) : parts_(std::move(parts)) {}
+
+  absl::Status Export(const Url& raw) {
+    if (parts_.read_only) {
+      return absl::FailedPreconditionError("export: the client is read-only");
+    }
+    if (parts_.app.empty()) {
+      return absl::FailedPreconditionError("export: the client has no application name");
+    }
+    absl::StatusOr<Url> url = Complete(raw, parts_.app);
+    if (!url.ok()) return url.status();
+    MutexLock lock(mutex_);
+    if (registry_closed_) return Closed();
+    if (std::find(exported_.begin(), exported_.end(), *url) != exported_.end()) {
+      return absl::OkStatus();
+    }
+    exported_.push_back(*url);
+    // Under the lock, so that an Unexport cannot overtake it; it only posts.
+    if (!offline_) parts_.registry->Register(*url, CallOptions(), Noted(*url));
+    return absl::OkStatus();
+  }
+
+  absl::Status Unexport(const Url& raw) {
+    absl::StatusOr<Url> url = Complete(raw, parts_.app);
+    if (!url.ok()) return url.status();
+    MutexLock lock(mutex_);
+    if (registry_closed_) return Closed();
+    auto found = std::find(exported_.begin(), exported_.end(), *url);
+    if (found == exported_.end()) {
+      return absl::NotFoundError(absl::StrCat("unexport ", url->ToString(), ": not exported"));
+    }
+    exported_.erase(found);
+    if (!offline_) parts_.registry->Unregister(*url, CallOptions(), Noted(*url));
+    return absl::OkStatus();
+  }
+
+  absl::Status Offline(const CallOptions& options) {
+    client_internal::Waiting waiting;
+    {
+      MutexLock lock(mutex_);
+      if (registry_closed_) return Closed();
+      offline_ = true;
+      parts_.registry->UnregisterAll(options, waiting.Callback());
+    }
+    return Annotate(waiting.Wait(Patience(options.timeout)), "offline");
+  }
+
+  absl::Status Online(const CallOptions& options) {
+    {
+      MutexLock lock(mutex_);
+      if (registry_closed_) return Closed();
+      offline_ = false;
+    }
+    return Annotate(Publish(options), "online");
+  }
+
+  absl::Status WaitPublished(absl::Duration timeout) {
+    {
+      MutexLock lock(mutex_);
+      if (registry_closed_) return Closed();
+      if (offline_) return absl::OkStatus();
+    }
+    CallOptions options;
+    options.timeout = timeout;
+    return Publish(options);
+  }
+
+  absl::Status Close(absl::Duration timeout) {
+    client_internal::Waiting waiting;
+    {
+      MutexLock lock(mutex_);
+      if (registry_closed_) return absl::OkStatus();
+      registry_closed_ = true;
+      if (exported_.empty()) return absl::OkStatus();
+      CallOptions options;
+      options.timeout = timeout;
+      parts_.registry->UnregisterAll(options, waiting.Callback());
+    }
+    return Annotate(waiting.Wait(timeout), "unregister");
+  }
+
+  bool has_exports() const {
+    MutexLock lock(mutex_);
+    return !exported_.empty();
+  }
+  absl::Status state() const {
+    MutexLock lock(mutex_);
+    return error_;
+  }
+  RegisteredState registered() const {
+    return parts_.registered != nullptr ? parts_.registered() : RegisteredState();
+  }
+
+ private:
+  static absl::Status Closed() { return absl::FailedPreconditionError("provider: closed"); }
+
+  // The registry ends a call at its timeout; a little more, for an executor that is stuck.
+  static absl::Duration Patience(absl::Duration timeout) { return timeout + absl::Seconds(1); }
+
+  // Registers everything again: what is there already is only confirmed.
+  absl::Status Publish(const CallOptions& options) {
+    std::vector<std::pair<Url, client_internal::Waiting>> calls;
+    {
+      MutexLock lock(mutex_);
+      for (const Url& url : exported_) {
+        calls.emplace_back(url, client_internal::Waiting());
+        parts_.registry->Register(url, options, calls.back().second.Callback());
+      }
+    }
+    const absl::Duration end = Clock::Real().MonotonicNow() + Patience(options.timeout);
+    absl::Status first;
+    for (auto& [url, waiting] : calls) {
+      const absl::Status status = waiting.Wait(end - Clock::Real().MonotonicNow());
+      first.Update(Annotate(status, absl::StrCat("export ", url.ToString())));
+    }
+    Note(first);
+    return first;
+  }
+
+  DoneCallback Noted(const Url& url) {
+    return [weak = weak_from_this(), url](absl::Status status) {
+      if (auto self = weak.lock()) {
+        self->Note(Annotate(status, absl::StrCat("export ", url.ToString())));
+      }
+    };
+  }
+
+  void Note(const absl::Status& status) {
+    MutexLock lock(mutex_);
+    if (status.ok()) {
+      error_ = absl::OkStatus();
+    } else {
+      error_.Update(status);
+    }
+  }
+
+  const Parts parts_;
+  mutable Mutex mutex_;
+  bool registry_closed_ = false;
+  bool offline_ = false;
+  std::vector<Url> exported_;  // in order of Export
+  absl::Status error_;
+};
+
+Provider::Provider(Parts parts) : state_(std::make_shared<State>(std::move(parts))) {}
+
+absl::Status Provider::Export(absl::string_view url) {
+  absl::StatusOr<Url> parsed = Url::Parse(url);
+  if (!parsed.ok()) return Annotate(parsed.status(), "export");
+  return Export(*parsed);
+}
+
+absl::Status Provider::Export(const Url& url) { return state_->Export(url); }
+
+absl::Status Provider::Unexport(const Url& url) { return state_->Unexport(url); }
+
+absl::Status Provider::Offline(const CallOptions& options) { return state_->Offline(options); }
+
+absl::Status Provider::Online(const CallOptions& options) { return state_->Online(options); }
+
+RegisteredState Provider::registered() const { return state_->registered(); }
+
+absl::Status Provider::state() const { return state_->state(); }
+
+absl::Status Provider::WaitPublished(absl::Duration timeout) {
+  return state_->WaitPublished(timeout);
+}
+
+bool Provider::has_exports() const { return state_->has_exports(); }
+
+absl::Status Provider::Close(absl::Duration timeout) { return state_->Close(timeout); }
+
+}  // namespace signpost

@@ -5,31 +5,44 @@
 #ifndef SIGNPOST_CLIENT_PROVIDER_H_
 #define SIGNPOST_CLIENT_PROVIDER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "signpost/common/call_options.h"
+#include "signpost/common/executor.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/application/application_registry.h"
+#include "signpost/registry/registry.h"
 
 namespace signpost {
 
 class Provider {
  public:
-  // Client makes it. `registry` must outlive this.
-  Provider(ApplicationRegistry& registry, std::string app);
+  // What Client builds it from.
+  struct Parts {
+    std::shared_ptr<Executor> executor;
+    std::shared_ptr<Registry> registry;
+    std::function<RegisteredState()> registered;  // may be empty
+    std::string app;
+    bool read_only = false;  // exports are refused
+  };
+  explicit Provider(Parts parts);
 
-  // `protocol://host:port/interface[?group=..&version=..&weight=..]`. Call it when the port listens.
-  // Fills in interface, application, side=provider, dubbo, methods if absent. Returns at once;
-  // Client::Start waits. Parameter `methods` should be set: dubbo-go wants it.
+  // `protocol://host:port/interface[?group=..&version=..&weight=..]`. Call it when the port
+  // listens. Fills in interface, application, side=provider, dubbo, methods (`*`) if absent.
+  // Returns at once; Client::Start waits. The same URL again changes nothing. Parameter `methods`
+  // should be set: dubbo-go wants it.
   absl::Status Export(absl::string_view url);
   absl::Status Export(const Url& url);
   absl::Status Unexport(const Url& url);
 
   // Takes everything off (consumers drop it at once) and puts it on again, with the same revision.
+  // What is exported while offline waits for Online. Both wait; not from the control executor.
   absl::Status Offline(const CallOptions& options);
   absl::Status Online(const CallOptions& options);
 
@@ -37,9 +50,14 @@ class Provider {
   // First error of a background publication since the last success; OK when all is written.
   absl::Status state() const;
 
+  // Waits until everything exported can be found; else the first error.
+  absl::Status WaitPublished(absl::Duration timeout);
+  bool has_exports() const;
+  // Takes everything off, waiting at most `timeout`; Export then answers kFailedPrecondition.
+  absl::Status Close(absl::Duration timeout);
+
  private:
-  friend class Client;
-  struct State;
+  class State;
   std::shared_ptr<State> state_;
 };
 

@@ -1,0 +1,16 @@
+#include "signpost/client/plugins/builtins.h"
+
+#include "signpost/client/plugins/embedded.h"
+#include "signpost/client/plugins/memory.h"
+#include "signpost/client/plugins/zookeeper.h"
+
+namespace signpost {
+
+absl::Status AddBuiltinRegistries(RegistryFactories& factories) {
+  absl::Status status = AddMemory(factories);
+  status.Update(AddEmbedded(factories));
+  status.Update(AddZookeeper(factories));
+  return status;
+}
+
+}  // namespace signpost
