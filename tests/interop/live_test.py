@@ -60,9 +60,10 @@ class Process:
 
     def __init__(self, *command):
         self.log = tempfile.TemporaryFile("w+")
-        self.child = subprocess.Popen(
-            [str(word) for word in command], stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment()
-        )
+        # An empty home folder, so that no cache of an earlier run answers.
+        self.home = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        self.child = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=self.log, text=True,
+                                      env={**environment(), "INTEROP_HOME": self.home})
         self.lines = queue.Queue()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -95,6 +96,7 @@ class Process:
         self.reader.join(5)
         self.child.stdout.close()
         self.log.close()
+        shutil.rmtree(self.home, ignore_errors=True)
 
 
 class Consumer(Process):
@@ -210,8 +212,7 @@ class ConsumerCase:
         """Two providers, one leaves; how long the consumer kept it."""
         stays, _ = self.provide(60000)
         leaves, process = self.provide(session)
-        consumer = Consumer(self.peer, "--interface", "greeting", "--protocol", "tri", "--provided-by", f"cpp-{self.peer}",
-                            *self.flags)
+        consumer = Consumer(self.peer, "--interface", "greeting", "--protocol", "tri", *self.flags)
         self.addCleanup(consumer.stop)
         consumer.wait(lambda rows: {stays, leaves} <= rows, START)
         process.child.send_signal(how)

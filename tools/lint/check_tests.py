@@ -22,7 +22,7 @@ def find(root):
         test = root / "tests" / path.parent / path.stem
         if not any(test.with_name(test.name + ending).exists() for ending in ("_test.cc", "_test.py", "_test.sh")):
             yield f"{name}: no tests/{path.with_suffix('').as_posix()}_test.cc"
-        elif not (root / "tests" / path.parent / "BUILD.bazel").exists() or path.stem + "_test" not in tree.read(
+        elif not (root / "tests" / path.parent / "BUILD.bazel").exists() or path.stem not in tree.read(
             root, f"tests/{path.parent.as_posix()}/BUILD.bazel"
         ):
             yield f"{name}: its test is not named in tests/{path.parent.as_posix()}/BUILD.bazel"
