@@ -62,7 +62,7 @@ def find(root):
             continue
         for line in tree.read(root, path).splitlines():
             code = line.split("#")[0]
-            if "__subpackages__" in code or "__pkg__" in code or "load(" in code or "//visibility:" in code:
+            if "__subpackages__" in code or "__pkg__" in code or "load(" in code or "actual =" in code or "//visibility:" in code:
                 continue
             for target in LABEL.findall(code):
                 if target and not tree.below(target, "tools/bazel") and not allowed(table, source, target):
