@@ -48,7 +48,8 @@ class EndpointTable;
 
 namespace common_internal {
 struct EndpointRecord;
-}
+struct EndpointTableState;
+}  // namespace common_internal
 
 // A handle to a record: valid from Pick to Done, on any thread. Null by default.
 class Endpoint {
@@ -70,6 +71,9 @@ class Endpoint {
   std::string address() const;
   // Calls between Pick and Done.
   int32_t in_flight() const;
+  // What the Directory counts them with. REQUIRES: a BeginCall for each EndCall.
+  void BeginCall() const;
+  void EndCall() const;
 
   friend bool operator==(const Endpoint& a, const Endpoint& b) { return a.record_ == b.record_; }
   friend bool operator!=(const Endpoint& a, const Endpoint& b) { return !(a == b); }
@@ -88,15 +92,13 @@ class EndpointTable {
   EndpointTable(const EndpointTable&) = delete;
   EndpointTable& operator=(const EndpointTable&) = delete;
 
-  // The record that equals `spec`, new if there is none.
+  // The record that equals `spec`, new if there is none. Null when 16 million are alive.
   Endpoint Intern(EndpointSpec spec);
   // Records alive.
   size_t size() const;
 
  private:
-  friend class Endpoint;
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<common_internal::EndpointTableState> state_;
 };
 
 // Ids are of Endpoint::id(). `updated`: same (host, port, protocol, app, path), other content: the

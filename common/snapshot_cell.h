@@ -19,7 +19,8 @@ class SnapshotCell {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  const void* ReadNew() const;
+  const std::shared_ptr<State> state_;
 };
 
 }  // namespace signpost::common_internal
