@@ -1,0 +1,67 @@
+// A registry centre inside this process: keys with versions, sessions, watches. `memory` and
+// `embedded` differ only in the KeyValue below it.
+//
+// Each Store handle is one session. Versions count all writes of the centre, so that a deleted and
+// recreated key never has an old version again. Several changes of one key between two turns of a
+// watcher's executor are told as one.
+//
+// Threads: any. Ownership: handles share the centre; the last one destroys it, on its thread.
+// Errors: as the Store port.
+#ifndef SIGNPOST_REGISTRY_STORE_LOCAL_CENTRE_H_
+#define SIGNPOST_REGISTRY_STORE_LOCAL_CENTRE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "signpost/common/executor.h"
+#include "signpost/registry/store/key_value.h"
+#include "signpost/registry/store/store.h"
+
+namespace signpost {
+
+class LocalStore;
+
+class LocalCentre {
+ public:
+  struct Options {
+    // Where, in messages: "memory://test".
+    std::string name;
+    // Not OK: a copy that only reads; writes and watches end with this.
+    absl::Status frozen;
+    // Values above it: kResourceExhausted.
+    size_t max_value_bytes = 4 << 20;
+  };
+
+  LocalCentre(std::unique_ptr<KeyValue> data, Options options);
+  // All handles are gone.
+  ~LocalCentre();
+  LocalCentre(const LocalCentre&) = delete;
+  LocalCentre& operator=(const LocalCentre&) = delete;
+
+  // For tests. The session of `store` (a handle of this centre) ends as if its owner had been
+  // silent too long: its keys go, it is told kExpired, then kNewSession.
+  void ExpireSession(const Store& store);
+  // For tests. While offline, calls end with kUnavailable and watches are told so; afterwards they
+  // go on from what they had.
+  void SetOffline(bool offline);
+  // Watches that are not cancelled, of all handles.
+  size_t watch_count() const;
+
+ private:
+  friend class LocalStore;
+  friend std::unique_ptr<Store> NewLocalStore(std::shared_ptr<LocalCentre> centre,
+                                              std::shared_ptr<Executor> executor);
+  struct State;
+
+  std::shared_ptr<State> state_;
+};
+
+// A handle with a session of its own. Callbacks run on `executor`.
+std::unique_ptr<Store> NewLocalStore(std::shared_ptr<LocalCentre> centre,
+                                     std::shared_ptr<Executor> executor);
+
+}  // namespace signpost
+
+#endif  // SIGNPOST_REGISTRY_STORE_LOCAL_CENTRE_H_
