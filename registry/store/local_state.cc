@@ -1,5 +1,7 @@
 #include "signpost/registry/store/local_state.h"
 
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -233,8 +235,11 @@ std::vector<std::shared_ptr<store_internal::LocalWatch>> LocalCentre::State::Clo
     }
     return watches.empty();
   };
-  std::erase_if(key_watches_, [&](auto& entry) { return take(entry.second); });
-  std::erase_if(tree_watches_, [&](auto& entry) { return take(entry.second); });
+  for (auto* by_key : {&key_watches_, &tree_watches_}) {
+    for (auto it = by_key->begin(); it != by_key->end();) {
+      it = take(it->second) ? by_key->erase(it) : std::next(it);
+    }
+  }
   take(session_watches_);
   DropKeys(session);
   sessions_.erase(session.id);
