@@ -71,11 +71,11 @@ class LocalStore final : public Store {
 
   void CompareAndSet(const std::string& key, std::string value, int64_t expected_version,
                      const CallOptions& options, VersionCallback done) override {
-    absl::StatusOr<int64_t> result = CheckCall(key, options);
-    if (result.status().ok()) {
-      result = state_->CompareAndSet(*session_, key, std::move(value), expected_version);
-    }
-    Finish(std::move(result), std::move(done));
+    absl::Status status = CheckCall(key, options);
+    Finish<absl::StatusOr<int64_t>>(
+        status.ok() ? state_->CompareAndSet(*session_, key, std::move(value), expected_version)
+                    : absl::StatusOr<int64_t>(status),
+        std::move(done));
   }
 
   void Delete(const std::string& key, int64_t expected_version, const CallOptions& options,
@@ -142,11 +142,11 @@ class LocalStore final : public Store {
 
   void Write(const std::string& key, std::string value, bool session_bound,
              const CallOptions& options, VersionCallback done) {
-    absl::StatusOr<int64_t> result = CheckCall(key, options);
-    if (result.status().ok()) {
-      result = state_->Write(*session_, key, std::move(value), session_bound);
-    }
-    Finish(std::move(result), std::move(done));
+    absl::Status status = CheckCall(key, options);
+    Finish<absl::StatusOr<int64_t>>(
+        status.ok() ? state_->Write(*session_, key, std::move(value), session_bound)
+                    : absl::StatusOr<int64_t>(status),
+        std::move(done));
   }
 
   // A watch that cannot be is told so once.

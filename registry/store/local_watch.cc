@@ -94,8 +94,13 @@ void LocalCentre::State::Deliver(const std::shared_ptr<LocalWatch>& watch) {
 std::optional<absl::StatusOr<StoreValue>> LocalCentre::State::NextValue(LocalWatch& watch) {
   MutexLock lock(mutex_);
   watch.scheduled = false;
-  absl::StatusOr<std::optional<Record>> record = CheckCall(*watch.session);
-  if (record.status().ok()) record = data_->Get(watch.key);
+  const absl::Status callable = CheckCall(*watch.session);
+  absl::StatusOr<std::optional<Record>> record(std::nullopt);
+  if (callable.ok()) {
+    record = data_->Get(watch.key);
+  } else {
+    record = callable;
+  }
   if (!record.ok()) {
     if (std::exchange(watch.told_error, true)) return std::nullopt;
     watch.anew = true;

@@ -1,0 +1,175 @@
+#include "signpost/registry/embedded/embedded_store.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "signpost/common/executor.h"
+#include "signpost/common/url.h"
+#include "signpost/registry/store/local_centre.h"
+#include "signpost/registry/store/store.h"
+#include "tests/conformance/store_suite.h"
+
+namespace signpost {
+namespace {
+
+std::string NewDir() {
+  static std::atomic<int> next = 0;
+  return testing::TempDir() + "/embedded" + std::to_string(getpid()) + "-" + std::to_string(next++);
+}
+
+class EmbeddedFixture final : public StoreFixture {
+ public:
+  explicit EmbeddedFixture(std::string dir = NewDir(), bool read_only = false)
+      : centre_(*EmbeddedCentre(dir, read_only)), dir_(std::move(dir)) {}
+  std::unique_ptr<Store> Open(std::shared_ptr<Executor> executor) override {
+    return NewLocalStore(centre_, std::move(executor));
+  }
+  bool ExpireSession(Store& store) override {
+    centre_->ExpireSession(store);
+    return true;
+  }
+  bool Restart() override {
+    centre_.reset();
+    centre_ = *EmbeddedCentre(dir_, /*read_only=*/false);
+    return true;
+  }
+  int WatchCount() override { return static_cast<int>(centre_->watch_count()); }
+
+ private:
+  std::shared_ptr<LocalCentre> centre_;
+  std::string dir_;
+};
+
+StoreSuiteParam Param() {
+  StoreSuiteParam param;
+  param.name = "embedded";
+  param.make = [] { return std::make_unique<EmbeddedFixture>(); };
+  param.too_large = (4 << 20) + 1;
+  return param;
+}
+
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreSuite, testing::Values(Param()));
+
+// A child process that owns `dir`, has written /kept and /bound, and waits to be killed.
+class Owner {
+ public:
+  explicit Owner(const std::string& dir) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      EmbeddedFixture fixture(dir);
+      Handle handle(fixture, "owner");
+      const bool good = handle.Put("/kept", "v").ok() && handle.Bind("/bound", "b").ok();
+      const char byte = good ? '1' : '0';
+      if (write(ready[1], &byte, 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, '1');
+    close(ready[0]);
+  }
+  ~Owner() { Kill(); }
+  void Kill() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  std::string pid() const { return std::to_string(pid_); }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST(EmbeddedCentreTest, SecondProcessReadsBesideTheOwner) {
+  const std::string dir = NewDir();
+  Owner owner(dir);
+  const auto second = EmbeddedCentre(dir, /*read_only=*/false);
+  ASSERT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
+  const std::string message(second.status().message());
+  EXPECT_NE(message.find("in use by " + owner.pid()), std::string::npos) << message;
+  EXPECT_NE(message.find("signpost serve --dir="), std::string::npos) << message;
+  EXPECT_NE(message.find("signpost://127.0.0.1:2280"), std::string::npos) << message;
+
+  EmbeddedFixture fixture(dir, /*read_only=*/true);
+  Handle reader(fixture, "reader");
+  EXPECT_EQ(reader.Get("/kept")->value, "v");
+  EXPECT_EQ(reader.Get("/bound")->value, "b");
+  const auto put = reader.Put("/kept", "w");
+  EXPECT_TRUE(absl::IsFailedPrecondition(put.status()));
+  EXPECT_NE(put.status().message().find(owner.pid()), std::string::npos) << put.status();
+  auto told = std::make_shared<ToldValues>();
+  const Subscription watch = reader.Watch("/kept", told);
+  ASSERT_TRUE(told->AwaitSize(1));
+  EXPECT_TRUE(absl::IsFailedPrecondition(told->items()[0].status()));
+}
+
+TEST(EmbeddedCentreTest, OutlivesKillOfItsOwner) {
+  const std::string dir = NewDir();
+  Owner owner(dir);
+  owner.Kill();
+  {
+    EmbeddedFixture fixture(dir, /*read_only=*/true);
+    Handle reader(fixture, "reader");
+    EXPECT_EQ(reader.Get("/kept")->value, "v");
+    EXPECT_TRUE(absl::IsNotFound(reader.Get("/bound").status()));
+  }
+  EmbeddedFixture fixture(dir);
+  Handle next(fixture, "next");
+  EXPECT_EQ(next.Get("/kept")->value, "v");
+  EXPECT_TRUE(absl::IsNotFound(next.Get("/bound").status()));
+}
+
+TEST(EmbeddedCentreTest, OneProcessSharesADirectory) {
+  const std::string dir = NewDir();
+  auto centre = EmbeddedCentre(dir, /*read_only=*/false);
+  ASSERT_TRUE(centre.ok()) << centre.status();
+  EXPECT_EQ(*EmbeddedCentre(dir + "/.", /*read_only=*/false), *centre);
+  EXPECT_EQ(*EmbeddedCentre(dir, /*read_only=*/true), *centre);
+}
+
+TEST(EmbeddedCentreTest, NamesTheDirectoryItCannotUse) {
+  const std::string file = NewDir();
+  std::ofstream(file) << "not a directory";
+  const auto centre = EmbeddedCentre(file + "/below", /*read_only=*/false);
+  ASSERT_FALSE(centre.ok());
+  EXPECT_NE(centre.status().message().find(file), std::string::npos) << centre.status();
+  const std::string missing = NewDir();
+  EXPECT_TRUE(absl::IsNotFound(EmbeddedCentre(missing, /*read_only=*/true).status()));
+}
+
+TEST(EmbeddedCentreTest, NamesTheCorruptDirectory) {
+  const std::string dir = NewDir();
+  ASSERT_TRUE(EmbeddedCentre(dir, /*read_only=*/false).ok());
+  std::ofstream(dir + "/db/CURRENT") << "garbage";
+  const auto centre = EmbeddedCentre(dir, /*read_only=*/false);
+  ASSERT_FALSE(centre.ok());
+  EXPECT_NE(centre.status().message().find(dir), std::string::npos) << centre.status();
+}
+
+TEST(OpenEmbeddedCentreTest, OpensByUrl) {
+  CentreOptions options;
+  options.executor = NewSerialExecutor("embedded-test");
+  const auto url = Url::Parse("embedded://" + NewDir());
+  ASSERT_TRUE(url.ok()) << url.status();
+  auto centre = OpenEmbeddedCentre(*url, options);
+  ASSERT_TRUE(centre.ok()) << centre.status();
+  EXPECT_TRUE((*centre)->store().IsAvailable());
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(OpenEmbeddedCentre(*Url::Parse("memory://x"), options).status()));
+}
+
+}  // namespace
+}  // namespace signpost
