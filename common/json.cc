@@ -132,6 +132,11 @@ absl::StatusOr<Json> Json::Parse(absl::string_view text, const Limits& limits) {
     return absl::InvalidArgumentError(
         absl::StrCat("JSON of ", text.size(), " bytes is over the limit of ", limits.max_bytes));
   }
+  // The reader takes a zero byte for the end and would not see what follows.
+  if (text.find('\0') != absl::string_view::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not JSON at offset ", text.find('\0'), ": a zero byte"));
+  }
   Builder builder(limits.max_depth);
   rapidjson::Reader reader;
   rapidjson::MemoryStream raw(text.data(), text.size());
