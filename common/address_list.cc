@@ -83,23 +83,23 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 
 size_t HashOf(const EndpointSpec& spec) {
   // Not the parameters: comparing them is cheaper than hashing them, and they seldom differ alone.
-  return absl::HashOf(spec.host, spec.port, spec.protocol, spec.app, spec.revision, spec.path,
-                      spec.weight, spec.timestamp_ms);
+  return absl::HashOf(spec.host, spec.port, spec.protocol, spec.app, spec.revision, spec.service,
+                      spec.path, spec.weight, spec.timestamp_ms);
 }
 
 bool SameSpec(const EndpointSpec& a, const EndpointSpec& b) {
   return a.port == b.port && a.weight == b.weight && a.timestamp_ms == b.timestamp_ms &&
          a.host == b.host && a.protocol == b.protocol && a.app == b.app &&
-         a.revision == b.revision && a.path == b.path && SameValue(a.params, b.params) &&
-         SameValue(a.instance_metadata, b.instance_metadata);
+         a.revision == b.revision && a.service == b.service && a.path == b.path &&
+         SameValue(a.params, b.params) && SameValue(a.instance_metadata, b.instance_metadata);
 }
 
 // What makes two specs the same address, whatever else they say.
 using Place = std::tuple<absl::string_view, uint16_t, absl::string_view, absl::string_view,
-                         absl::string_view>;
+                         absl::string_view, absl::string_view>;
 
 Place PlaceOf(const EndpointSpec& spec) {
-  return Place(spec.host, spec.port, spec.protocol, spec.app, spec.path);
+  return Place(spec.host, spec.port, spec.protocol, spec.app, spec.service, spec.path);
 }
 
 void AddReference(EndpointRecord* record) { record->refs.fetch_add(1, std::memory_order_relaxed); }

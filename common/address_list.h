@@ -33,6 +33,7 @@ struct EndpointSpec {
   std::string protocol;
   std::string app;
   std::string revision;
+  std::string service;       // [group/]interface[:version] that it offers there
   std::string path;          // interface name unless the provider says otherwise
   int32_t weight = 100;      // instance metadata `weight`, else service parameter, else 100
   int64_t timestamp_ms = 0;  // start of the instance, 0 unknown
@@ -101,8 +102,8 @@ class EndpointTable {
   std::unique_ptr<common_internal::EndpointTableState> state_;
 };
 
-// Ids are of Endpoint::id(). `updated`: same (host, port, protocol, app, path), other content: the
-// old id goes, the new one comes, at the same position.
+// Ids are of Endpoint::id(). `updated`: same (host, port, protocol, app, service, path), other
+// content: the old id goes, the new one comes, at the same position.
 struct AddressDelta {
   uint64_t from_version = 0;
   uint64_t to_version = 0;
