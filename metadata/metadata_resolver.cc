@@ -140,13 +140,18 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
     return nullptr;
   }
 
+  static bool AnyRemote(const Flight& flight) {
+    return std::any_of(
+        flight.instances.begin(), flight.instances.end(),
+        [](const InstancePtr& instance) { return instance->storage_type() == kRemote; });
+  }
+
   // Whether the report is worth the first look: somebody wrote there, or there is no other way.
   bool ReportFirst(const Flight& flight) const {
-    bool any_fetcher = false;
-    for (const InstancePtr& instance : flight.instances) {
-      if (instance->storage_type() == kRemote) return true;
-      any_fetcher = any_fetcher || FetcherFor(*instance) != nullptr;
-    }
+    if (AnyRemote(flight)) return true;
+    const bool any_fetcher = std::any_of(
+        flight.instances.begin(), flight.instances.end(),
+        [this](const InstancePtr& instance) { return FetcherFor(*instance) != nullptr; });
     return !any_fetcher && !flight.instances.empty();
   }
 
@@ -234,7 +239,11 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
                 const absl::StatusOr<MetadataInfo>& answer) {
     const std::string where = flight->whom;
     if (!answer.ok()) {
-      OnFault(flight, Annotate(answer.status(), where));
+      // Providers with storage type local need not write the document: that it is absent says less
+      // than what the instances answered.
+      const bool expected = source == MetadataSource::kReport &&
+                            absl::IsNotFound(answer.status()) && !AnyRemote(*flight);
+      OnFault(flight, expected ? flight->last_error : Annotate(answer.status(), where));
       return;
     }
     // A provider on its way out answers with fewer services, or with its newest revision.
