@@ -1,0 +1,19 @@
+#include "signpost/client/plugins/builtins.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace signpost {
+namespace {
+
+TEST(AddBuiltinRegistries, KnowsAllSchemes) {
+  RegistryFactories factories("registry");
+  ASSERT_TRUE(AddBuiltinRegistries(factories).ok());
+  EXPECT_EQ(factories.Names(), (std::vector<std::string>{"embedded", "memory", "zookeeper"}));
+  EXPECT_EQ(AddBuiltinRegistries(factories).code(), absl::StatusCode::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace signpost

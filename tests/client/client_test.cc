@@ -1,0 +1,229 @@
+#include "signpost/client/client.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "signpost/client/plugins/memory.h"
+#include "signpost/common/clock.h"
+#include "signpost/common/log.h"
+#include "signpost/common/mutex.h"
+
+namespace signpost {
+namespace {
+
+constexpr char kGreeter[] = "tri://192.0.2.1:50051/org.example.Greeter?methods=greet";
+
+// Keeps all that is logged.
+class KeepingSink final : public LogSink {
+ public:
+  void Write(LogLevel, absl::string_view text) override {
+    MutexLock lock(mutex_);
+    text_.append(text.data(), text.size()).append("\n");
+  }
+  std::string text() {
+    MutexLock lock(mutex_);
+    return text_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::string text_;
+};
+
+class ClientTest : public testing::Test {
+ protected:
+  ClientTest() {
+    EXPECT_TRUE(AddMemory(registries_).ok());
+    // What a backend says that cannot be opened; tells which URL it got.
+    EXPECT_TRUE(registries_.Add("zookeeper", Refuse()).ok());
+    EXPECT_TRUE(registries_.Add("nacos", Refuse()).ok());
+    SetLogSink(sink_);
+  }
+  ~ClientTest() override { SetLogSink(nullptr); }
+
+  RegistryFactory Refuse() {
+    return [this](const Url& url, const CentreOptions&) {
+      opened_ = url;
+      return absl::StatusOr<std::unique_ptr<RegistryCentre>>(absl::UnavailableError("cannot open"));
+    };
+  }
+
+  // A registry of its own for each test.
+  std::string Memory() const {
+    return std::string("memory://") + testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  absl::StatusOr<std::unique_ptr<Client>> New(std::string registry, std::string app = "shop") {
+    ClientOptions options;
+    options.app = std::move(app);
+    options.registry = std::move(registry);
+    options.debounce = absl::Milliseconds(1);
+    return Client::Create(std::move(options), registries_);
+  }
+  absl::Status Error(std::string registry) { return New(std::move(registry)).status(); }
+
+  RegistryFactories registries_{"registry"};
+  std::shared_ptr<KeepingSink> sink_ = std::make_shared<KeepingSink>();
+  Url opened_;
+};
+
+TEST_F(ClientTest, ExportedIsFoundAndPicked) {
+  auto provider = New(Memory());
+  auto consumer = New(Memory(), "front");
+  ASSERT_TRUE(provider.ok()) << provider.status();
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE((*provider)->provider().Export(kGreeter).ok());
+  ASSERT_TRUE((*provider)->Start(absl::Seconds(10)).ok());
+  EXPECT_NE((*provider)->provider().registered().revision, "");
+  EXPECT_TRUE((*provider)->provider().state().ok());
+
+  auto directory = (*consumer)->consumer().Refer("org.example.Greeter");
+  ASSERT_TRUE(directory.ok());
+  ASSERT_TRUE((*directory)->WaitReady(absl::Seconds(10)).ok());
+  auto pick = (*directory)->Pick(Request());
+  ASSERT_TRUE(pick.ok()) << pick.status();
+  EXPECT_EQ(pick->endpoint.address(), "192.0.2.1:50051");
+  EXPECT_EQ(pick->endpoint->protocol, "tri");
+  EXPECT_EQ(pick->endpoint->app, "shop");
+  (*directory)->Done(*pick, CallOutcome());
+  EXPECT_EQ((*directory)->apps(), std::vector<std::string>{"shop"});
+}
+
+TEST_F(ClientTest, ShutdownTakesTheProviderOff) {
+  auto consumer = *New(Memory(), "front");
+  auto directory = *consumer->consumer().Refer("org.example.Greeter");
+  std::atomic<bool> gone{false};
+  std::atomic<bool> came{false};
+  Subscription subscription = directory->OnChange([&](const ServiceAddresses& now) {
+    if (!now.list->empty()) came = true;
+    if (now.list->empty() && came) gone = true;
+  });
+  {
+    auto provider = *New(Memory());
+    ASSERT_TRUE(provider->provider().Export(kGreeter).ok());
+    ASSERT_TRUE(provider->Start(absl::Seconds(10)).ok());
+    ASSERT_TRUE(directory->WaitReady(absl::Seconds(10)).ok());
+    provider->Shutdown(absl::Milliseconds(50));
+    EXPECT_EQ(provider->provider().Export(kGreeter).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(provider->Start(absl::Seconds(1)).code(), absl::StatusCode::kFailedPrecondition);
+    provider->Shutdown(absl::Seconds(100));  // again: nothing
+  }
+  // The change may still be on its way: one that is new is told only what is there.
+  const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(10);
+  while (!gone && Clock::Real().MonotonicNow() < end) {
+    (void)directory->WaitReady(absl::Milliseconds(5));
+  }
+  EXPECT_TRUE(gone);
+  EXPECT_FALSE(directory->Pick(Request()).ok());
+}
+
+TEST_F(ClientTest, ADirectoryOutlivesItsClient) {
+  auto client = *New(Memory());
+  auto directory = *client->consumer().Refer("org.example.Greeter");
+  ASSERT_TRUE(client->provider().Export(kGreeter).ok());
+  ASSERT_TRUE(directory->WaitReady(absl::Seconds(10)).ok());
+  auto list = directory->addresses();
+  client.reset();
+  EXPECT_EQ(directory->Pick(Request()).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(directory->WaitReady(absl::Seconds(1)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(list->size(), 1u);
+}
+
+TEST_F(ClientTest, NothingRunsAfterShutdown) {
+  auto client = *New(Memory());
+  auto directory = *client->consumer().Refer("org.example.Greeter");
+  std::atomic<int> calls{0};
+  Subscription subscription = directory->OnChange([&](const ServiceAddresses&) { ++calls; });
+  ASSERT_TRUE(client->provider().Export(kGreeter).ok());
+  ASSERT_TRUE(directory->WaitReady(absl::Seconds(10)).ok());
+  client->Shutdown(absl::ZeroDuration());
+  const int before = calls;
+  auto other = *New(Memory());
+  ASSERT_TRUE(other->provider().Export(kGreeter).ok());
+  ASSERT_TRUE(other->Start(absl::Seconds(10)).ok());
+  EXPECT_EQ(calls, before);
+}
+
+TEST_F(ClientTest, AskingWhatNobodyOffersNamesTheLink) {
+  auto client = *New(Memory());
+  auto directory = *client->consumer().Refer("org.example.Nobody");
+  const absl::Status status = directory->WaitReady(absl::Milliseconds(300));
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("org.example.Nobody"), absl::string_view::npos) << status;
+}
+
+TEST_F(ClientTest, UnknownSchemeListsTheKnown) {
+  const absl::Status status = Error("carrier-pigeon://192.0.2.10");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(status.message().find("memory, nacos, zookeeper"), absl::string_view::npos) << status;
+}
+
+TEST_F(ClientTest, InterfaceLevelIsNotYetThere) {
+  for (const char* parameter : {"mode=interface", "register-mode=interface", "register-mode=all"}) {
+    const absl::Status status = Error(std::string("zookeeper://192.0.2.10:2181?") + parameter);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << parameter;
+    EXPECT_NE(status.message().find("not yet"), absl::string_view::npos);
+  }
+  EXPECT_EQ(Error("zookeeper://192.0.2.10:2181?mode=both").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Error("zookeeper://192.0.2.10:2181?register-mode=x").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClientTest, ApplicationLevelBySeveralNames) {
+  for (const char* url :
+       {"zookeeper://192.0.2.10:2181?mode=application", "zookeeper://192.0.2.10:2181",
+        "zookeeper://192.0.2.10:2181?registry-type=service",
+        "zookeeper://192.0.2.10:2181?register-mode=instance",
+        "service-discovery-registry://192.0.2.10:2181?registry=zookeeper"}) {
+    opened_ = Url();
+    EXPECT_EQ(Error(url).code(), absl::StatusCode::kUnavailable) << url;
+    EXPECT_EQ(opened_.protocol(), "zookeeper") << url;
+    EXPECT_EQ(opened_.address(), "192.0.2.10:2181") << url;
+  }
+  EXPECT_EQ(Error("service-discovery-registry://192.0.2.10:2181").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClientTest, DubboLabelsAreRefused) {
+  ClientOptions options;
+  options.app = "shop";
+  options.registry = Memory();
+  options.labels = {{"dubbo.metadata.revision", "7"}};
+  auto client = Client::Create(std::move(options), registries_);
+  EXPECT_EQ(client.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(client.status().message().find("dubbo.metadata.revision"), absl::string_view::npos);
+}
+
+// TC-53.
+TEST_F(ClientTest, NoSecretInAnyErrorOrLog) {
+  SetLogThreshold(LogLevel::kDebug);
+  std::string all;
+  for (const char* base :
+       {"nacos://192.0.2.10:8848?username=u&password=p4ss&accessKey=ak1&secretKey=sk1",
+        "zookeeper://u:p4ss@192.0.2.10:2181", "pigeon://u:p4ss@192.0.2.10?secretKey=sk1",
+        "zookeeper://u:p4ss@192.0.2.10:2181?mode=interface&accessKey=ak1",
+        "zookeeper://u:p4ss@192.0.2.10:2181?mode=p&password=p4ss",
+        "service-discovery-registry://u:p4ss@192.0.2.10:2181?secretKey=sk1"}) {
+    for (const char* tail : {"", ":99999999", "&%zz=%", "\xff\xfe", "\n"}) {
+      const absl::Status status = Error(std::string(base) + tail);
+      EXPECT_FALSE(status.ok());
+      all += status.ToString() + "\n";
+    }
+  }
+  SetLogThreshold(LogLevel::kInfo);
+  all += sink_->text();
+  EXPECT_NE(all.find("192.0.2.10"), std::string::npos);
+  for (const char* secret : {"p4ss", "ak1", "sk1"}) {
+    EXPECT_EQ(all.find(secret), std::string::npos) << secret << " in\n" << all;
+  }
+}
+
+}  // namespace
+}  // namespace signpost

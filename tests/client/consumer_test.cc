@@ -1,0 +1,101 @@
+#include "signpost/client/consumer.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "signpost/common/manual_executor.h"
+#include "tests/client/fake_registry.h"
+
+namespace signpost {
+namespace {
+
+class ConsumerTest : public testing::Test {
+ protected:
+  Consumer New() {
+    auto balancers = std::make_shared<BalancerFactories>("balancer");
+    EXPECT_TRUE(AddBuiltinBalancers(*balancers).ok());
+    return Consumer({executor_, registry_, "front", std::move(balancers), nullptr});
+  }
+
+  SimulatedClock clock_;
+  std::shared_ptr<ManualExecutor> executor_ = std::make_shared<ManualExecutor>(clock_);
+  std::shared_ptr<FakeRegistry> registry_ = std::make_shared<FakeRegistry>();
+};
+
+TEST_F(ConsumerTest, SubscribesWithWhatDubboReads) {
+  Consumer consumer = New();
+  ReferOptions options;
+  options.protocol = "tri,dubbo";
+  options.provided_by = "shop";
+  options.balancer = "roundrobin";
+  auto directory = consumer.Refer("blue/org.example.Greeter:1.0.0", options);
+  ASSERT_TRUE(directory.ok());
+  EXPECT_EQ((*directory)->service(), "blue/org.example.Greeter:1.0.0");
+  ASSERT_EQ(registry_->subscribed.size(), 1u);
+  const Url& url = registry_->subscribed[0].first;
+  EXPECT_EQ(url.protocol(), "consumer");
+  EXPECT_EQ(url.path(), "org.example.Greeter");
+  EXPECT_EQ(url.service_interface(), "org.example.Greeter");
+  EXPECT_EQ(url.Get("group"), "blue");
+  EXPECT_EQ(url.Get("version"), "1.0.0");
+  EXPECT_EQ(url.Get("protocol"), "tri,dubbo");
+  EXPECT_EQ(url.Get("provided-by"), "shop");
+  EXPECT_EQ(url.Get("application"), "front");
+}
+
+TEST_F(ConsumerTest, SameArgumentsShareOneDirectory) {
+  Consumer consumer = New();
+  auto first = consumer.Refer("org.example.Greeter");
+  auto second = consumer.Refer("org.example.Greeter");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(registry_->subscribed.size(), 1u);
+  ReferOptions other;
+  other.protocol = "tri";
+  auto third = consumer.Refer("org.example.Greeter", other);
+  ASSERT_TRUE(third.ok());
+  EXPECT_NE(*first, *third);
+  EXPECT_EQ(registry_->subscribed.size(), 2u);
+}
+
+TEST_F(ConsumerTest, TheLastReferenceUnsubscribesAndANewOneSubscribesAgain) {
+  Consumer consumer = New();
+  auto first = *consumer.Refer("org.example.Greeter");
+  auto second = first;
+  first.reset();
+  EXPECT_EQ(registry_->unsubscribed, 0);
+  second.reset();
+  EXPECT_EQ(registry_->unsubscribed, 1);
+  auto again = consumer.Refer("org.example.Greeter");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(registry_->subscribed.size(), 1u);
+}
+
+TEST_F(ConsumerTest, RefusesWhatIsWrong) {
+  Consumer consumer = New();
+  EXPECT_EQ(consumer.Refer("").status().code(), absl::StatusCode::kInvalidArgument);
+  ReferOptions options;
+  options.balancer = "fastest";
+  auto directory = consumer.Refer("org.example.Greeter", options);
+  EXPECT_EQ(directory.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(directory.status().message().find("roundrobin"), absl::string_view::npos);
+  EXPECT_TRUE(registry_->subscribed.empty());
+}
+
+TEST_F(ConsumerTest, CloseClosesDirectories) {
+  Consumer consumer = New();
+  auto directory = *consumer.Refer("org.example.Greeter");
+  registry_->Publish({GreeterAt(1)});
+  ASSERT_TRUE(directory->Pick(Request()).ok());
+  consumer.Close();
+  consumer.Close();
+  EXPECT_EQ(directory->Pick(Request()).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(consumer.Refer("org.example.Greeter").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(registry_->unsubscribed, 1);
+  EXPECT_EQ(registry_.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace signpost

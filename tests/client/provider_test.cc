@@ -1,0 +1,142 @@
+#include "signpost/client/provider.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "signpost/common/executor.h"
+#include "signpost/common/manual_executor.h"
+#include "tests/client/fake_registry.h"
+
+namespace signpost {
+namespace {
+
+constexpr char kGreeter[] = "tri://192.0.2.1:50051/org.example.Greeter?methods=greet";
+
+class ProviderTest : public testing::Test {
+ protected:
+  Provider New(std::string app = "shop", bool read_only = false) {
+    Provider::Parts parts;
+    parts.executor = executor_;
+    parts.registry = registry_;
+    parts.app = std::move(app);
+    parts.read_only = read_only;
+    registry_->executor = executor_;
+    return Provider(std::move(parts));
+  }
+  // Calls end on a thread of their own, as in a real client.
+  void AnswerAtOnce() {
+    executor_ = NewSerialExecutor("test");
+    registry_->answer_at_once = true;
+  }
+
+  SimulatedClock clock_;
+  std::shared_ptr<Executor> executor_ = std::make_shared<ManualExecutor>(clock_);
+  std::shared_ptr<FakeRegistry> registry_ = std::make_shared<FakeRegistry>();
+};
+
+TEST_F(ProviderTest, FillsInWhatPeersWant) {
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export("tri://192.0.2.1:50051/org.example.Greeter?version=1").ok());
+  ASSERT_EQ(registry_->registers.size(), 1u);
+  const Url& url = registry_->registers[0].url;
+  EXPECT_EQ(url.Get("interface"), "org.example.Greeter");
+  EXPECT_EQ(url.Get("application"), "shop");
+  EXPECT_EQ(url.Get("side"), "provider");
+  EXPECT_EQ(url.Get("dubbo"), "2.0.2");
+  EXPECT_EQ(url.Get("methods"), "*");
+  EXPECT_EQ(url.Get("version"), "1");
+}
+
+TEST_F(ProviderTest, SameUrlOnce) {
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  EXPECT_EQ(registry_->registers.size(), 1u);
+  EXPECT_EQ(registry_->registers[0].url.Get("methods"), "greet");
+}
+
+TEST_F(ProviderTest, RefusesUrlsThatNobodyCouldCall) {
+  Provider provider = New();
+  for (const char* url :
+       {"", "tri://192.0.2.1:50051", "tri://192.0.2.1/org.example.Greeter",
+        "tri://0.0.0.0:50051/org.example.Greeter", "tri://192.0.2.1:50051/blue/org.example.Greeter",
+        "tri://192.0.2.1:99999/org.example.Greeter"}) {
+    EXPECT_EQ(provider.Export(url).code(), absl::StatusCode::kInvalidArgument) << url;
+  }
+  EXPECT_TRUE(registry_->registers.empty());
+}
+
+TEST_F(ProviderTest, NeedsAnAppAndTheRightToWrite) {
+  EXPECT_EQ(New("").Export(kGreeter).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(New("shop", true).Export(kGreeter).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ProviderTest, Unexport) {
+  Provider provider = New();
+  const Url url = *Url::Parse(kGreeter);
+  EXPECT_EQ(provider.Unexport(url).code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(provider.Export(url).ok());
+  EXPECT_TRUE(provider.has_exports());
+  ASSERT_TRUE(provider.Unexport(url).ok());
+  EXPECT_FALSE(provider.has_exports());
+  ASSERT_EQ(registry_->unregisters.size(), 1u);
+  EXPECT_EQ(registry_->unregisters[0].url, registry_->registers[0].url);
+}
+
+TEST_F(ProviderTest, StateKeepsTheFirstErrorUntilASuccess) {
+  Provider provider = New();
+  EXPECT_TRUE(provider.state().ok());
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  ASSERT_TRUE(provider.Export("dubbo://192.0.2.1:20880/org.example.Greeter").ok());
+  FakeRegistry::Answer(registry_->registers, absl::UnavailableError("first"));
+  FakeRegistry::Answer(registry_->registers, absl::InternalError("second"));
+  EXPECT_EQ(provider.state().code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(provider.state().message().find("org.example.Greeter"), absl::string_view::npos);
+  ASSERT_TRUE(provider.Export("tri://192.0.2.1:50051/org.example.Other").ok());
+  FakeRegistry::Answer(registry_->registers, absl::OkStatus());
+  EXPECT_TRUE(provider.state().ok());
+}
+
+TEST_F(ProviderTest, OfflineAndOnline) {
+  AnswerAtOnce();
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  ASSERT_TRUE(provider.WaitPublished(absl::Seconds(5)).ok());
+  ASSERT_TRUE(provider.Offline(CallOptions()).ok());
+  EXPECT_EQ(registry_->unregister_alls.size(), 1u);
+  const size_t before = registry_->registers.size();
+  ASSERT_TRUE(provider.Export("tri://192.0.2.1:50051/org.example.Other").ok());
+  EXPECT_EQ(registry_->registers.size(), before);
+  ASSERT_TRUE(provider.Online(CallOptions()).ok());
+  EXPECT_EQ(registry_->registers.size(), before + 2);
+}
+
+TEST_F(ProviderTest, CloseTakesEverythingOffOnce) {
+  AnswerAtOnce();
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  ASSERT_TRUE(provider.Close(absl::Seconds(5)).ok());
+  ASSERT_TRUE(provider.Close(absl::Seconds(5)).ok());
+  EXPECT_EQ(registry_->unregister_alls.size(), 1u);
+  EXPECT_EQ(provider.Export(kGreeter).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(provider.WaitPublished(absl::Seconds(1)).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ProviderTest, CloseDoesNotWaitForAMuteRegistry) {
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  EXPECT_EQ(provider.Close(absl::Milliseconds(20)).code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(ProviderTest, NoPasswordInErrors) {
+  Provider provider = New();
+  const absl::Status status =
+      provider.Export("tri://u:p4ss@0.0.0.0:1/org.example.Greeter?token=tk1");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.ToString().find("p4ss"), std::string::npos);
+  EXPECT_EQ(status.ToString().find("tk1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace signpost
