@@ -1,0 +1,175 @@
+#include "signpost/registry/store/store_service_discovery.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "signpost/common/log.h"
+#include "signpost/common/manual_executor.h"
+#include "signpost/registry/memory/memory_store.h"
+#include "signpost/registry/store/local_centre.h"
+
+namespace signpost {
+namespace {
+
+class Lines final : public LogSink {
+ public:
+  void Write(LogLevel, absl::string_view text) override { lines.emplace_back(text); }
+  std::vector<std::string> lines;
+};
+
+class StoreServiceDiscoveryTest : public testing::Test {
+ protected:
+  std::shared_ptr<Store> Open() { return NewLocalStore(centre_, executor_); }
+  void Put(Store& store, const std::string& key, const std::string& value) {
+    store.Put(key, value, {}, [](absl::StatusOr<int64_t> v) { EXPECT_TRUE(v.ok()) << v.status(); });
+    executor_->RunUntilIdle();
+  }
+  static ServiceInstance Instance(const std::string& host, int64_t time = 1) {
+    ServiceInstance instance;
+    instance.app = "shop";
+    instance.host = host;
+    instance.port = 20880;
+    instance.metadata[kRevisionKey] = "r1";
+    instance.registration_time_ms = time;
+    return instance;
+  }
+
+  SimulatedClock clock_;
+  std::shared_ptr<ManualExecutor> executor_ = std::make_shared<ManualExecutor>(clock_);
+  std::shared_ptr<LocalCentre> centre_ = MemoryCentre("discovery-test");
+};
+
+TEST_F(StoreServiceDiscoveryTest, RegistersUpdatesInPlaceAndUnregisters) {
+  auto store = Open();
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  std::vector<InstanceUpdate> updates;
+  Subscription watch = discovery.Watch("shop", [&](absl::StatusOr<InstanceUpdate> update) {
+    ASSERT_TRUE(update.ok()) << update.status();
+    updates.push_back(*update);
+  });
+  executor_->RunUntilIdle();
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_TRUE(updates[0].list->instances.empty());
+
+  ServiceInstance instance = Instance("2001:db8::1");
+  EXPECT_EQ(discovery.PathOf(instance), "/services/shop/[2001:db8::1]:20880");
+  std::optional<absl::Status> done;
+  discovery.Register(instance, {}, [&](absl::Status s) { done = s; });
+  executor_->RunUntilIdle();
+  ASSERT_TRUE(done.has_value() && done->ok()) << done->message();
+  ASSERT_EQ(updates.size(), 2u);
+  ASSERT_EQ(updates[1].delta.added.size(), 1u);
+  EXPECT_EQ(updates[1].delta.added[0]->host, "2001:db8::1");
+
+  // The same again writes nothing; other metadata is one change, without a gap.
+  discovery.Register(instance, {}, [](absl::Status) {});
+  executor_->RunUntilIdle();
+  EXPECT_EQ(updates.size(), 2u);
+  instance.metadata[kRevisionKey] = "r2";
+  discovery.Register(instance, {}, [](absl::Status) {});
+  executor_->RunUntilIdle();
+  ASSERT_EQ(updates.size(), 3u);
+  ASSERT_EQ(updates[2].delta.changed.size(), 1u);
+  EXPECT_EQ(updates[2].delta.changed[0].after->revision(), "r2");
+  EXPECT_TRUE(updates[2].delta.removed.empty());
+
+  discovery.Unregister(instance, {}, [&](absl::Status s) { done = s; });
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(done->ok());
+  EXPECT_EQ(updates.back().delta.removed.size(), 1u);
+  // Not there: fine as well.
+  discovery.Unregister(instance, {}, [&](absl::Status s) { done = s; });
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(done->ok());
+  watch.Cancel();
+  store->Close();
+}
+
+TEST_F(StoreServiceDiscoveryTest, WritesNothingThatWouldBlindPeers) {
+  auto store = Open();
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  ServiceInstance instance = Instance("192.0.2.1");
+  instance.port = 0;
+  std::optional<absl::Status> done;
+  discovery.Register(instance, {}, [&](absl::Status s) { done = s; });
+  executor_->RunUntilIdle();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_TRUE(absl::IsInvalidArgument(*done)) << *done;
+  store->Close();
+}
+
+// TC-16
+TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
+  auto lines = std::make_shared<Lines>();
+  SetLogSink(lines);
+  auto store = Open();
+  Put(*store, "/services/shop/192.0.2.1:20880", ToCuratorJson(Instance("192.0.2.1")));
+  Put(*store, "/services/shop/a", "192.0.2.9");
+  Put(*store, "/services/shop/b", "");
+  Put(*store, "/services/shop/providers/x", "y");
+  Put(*store, "/services/shop/c",
+      R"({"name":"shop","address":"192.0.2.3","payload":{"metadata":{}}})");
+  Put(*store, "/services/shop/d",
+      R"({"name":"shop","address":"192.0.2.4","port":20880,"x":1,"payload":{"@class":"y","metadata":{}}})");
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  InstanceUpdate last;
+  Subscription watch = discovery.Watch("shop", [&](absl::StatusOr<InstanceUpdate> update) {
+    ASSERT_TRUE(update.ok());
+    last = *update;
+  });
+  executor_->RunUntilIdle();
+  ASSERT_EQ(last.list->instances.size(), 2u);
+  EXPECT_EQ(last.list->instances[0]->host, "192.0.2.1");
+  EXPECT_EQ(last.list->instances[1]->host, "192.0.2.4");
+  EXPECT_EQ(last.list->skipped.size(), 4u);
+  const size_t warned = lines->lines.size();
+  EXPECT_EQ(warned, 4u);
+  Put(*store, "/services/shop/192.0.2.5:20880", ToCuratorJson(Instance("192.0.2.5")));
+  EXPECT_EQ(last.list->instances.size(), 3u);
+  EXPECT_EQ(lines->lines.size(), warned);
+  EXPECT_NE(lines->lines[0].find("/services/shop/"), std::string::npos);
+  SetLogSink(nullptr);
+  watch.Cancel();
+  store->Close();
+}
+
+// TC-17
+TEST_F(StoreServiceDiscoveryTest, OfTwoNodesWithOneAddressTheNewerCounts) {
+  auto store = Open();
+  Put(*store, "/services/shop/old", ToCuratorJson(Instance("192.0.2.1", 1000)));
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  std::vector<InstanceUpdate> updates;
+  Subscription watch = discovery.Watch(
+      "shop", [&](absl::StatusOr<InstanceUpdate> update) { updates.push_back(*update); });
+  executor_->RunUntilIdle();
+  Put(*store, "/services/shop/new", ToCuratorJson(Instance("192.0.2.1", 2000)));
+  ASSERT_EQ(updates.back().list->instances.size(), 1u);
+  EXPECT_EQ(updates.back().list->instances[0]->registration_time_ms, 2000);
+  store->Delete("/services/shop/old", Store::kAnyVersion, {}, [](absl::Status) {});
+  executor_->RunUntilIdle();
+  for (const InstanceUpdate& update : updates) EXPECT_EQ(update.list->instances.size(), 1u);
+  EXPECT_EQ(updates.back().list->instances[0]->registration_time_ms, 2000);
+  watch.Cancel();
+  store->Close();
+}
+
+TEST_F(StoreServiceDiscoveryTest, ListsApplicationsWithoutTheOtherRoots) {
+  auto store = Open();
+  const StoreLayout layout = StoreLayout::FromUrl(*Url::Parse("memory://x?group=g"));
+  EXPECT_EQ(layout.instances, "/g");
+  EXPECT_EQ(layout.metadata_java, "/g/metadata");
+  Put(*store, "/g/mapping/i", "shop");
+  Put(*store, "/g/shop/a", "b");
+  StoreServiceDiscovery discovery(store, layout, absl::Seconds(60));
+  std::vector<std::string> apps;
+  discovery.ListApplications(
+      {}, [&](absl::StatusOr<std::vector<std::string>> answer) { apps = *answer; });
+  executor_->RunUntilIdle();
+  EXPECT_EQ(apps, std::vector<std::string>{"shop"});
+  store->Close();
+}
+
+}  // namespace
+}  // namespace signpost
