@@ -64,7 +64,7 @@ std::shared_ptr<const OfferedServices> PrepareOffers(MetadataPtr metadata) {
 uint16_t PortOf(const ServiceInstance& instance, const OfferedService& offer) {
   const int32_t own = offer.info->port;
   const bool has_own = own > 0 && own <= std::numeric_limits<uint16_t>::max();
-  if (has_own && (own == instance.port || offer.several_ports)) return static_cast<uint16_t>(own);
+  if (has_own && offer.several_ports) return static_cast<uint16_t>(own);
   for (const auto& [protocol, port] : instance.endpoints()) {
     if (protocol == offer.info->protocol && port != 0) return port;
   }
