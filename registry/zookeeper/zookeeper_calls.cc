@@ -86,6 +86,13 @@ void ZookeeperCalls::Remember(std::shared_ptr<CallEnd> call, const std::string& 
     return call->Fail(
         absl::CancelledError(absl::StrCat("zookeeper ", key, ": the store is closed")));
   }
+  if (options.cancel.cancelled()) {
+    return call->Fail(absl::CancelledError(absl::StrCat("zookeeper ", key, ": cancelled")));
+  }
+  if (options.timeout <= absl::ZeroDuration()) {
+    return call->Fail(
+        absl::DeadlineExceededError(absl::StrCat("zookeeper ", key, ": no time was given")));
+  }
   std::weak_ptr<CallEnd> weak = call;
   call->timer = executor_->PostAfter(options.timeout, [weak, key, session = session_] {
     auto late = weak.lock();
@@ -322,7 +329,7 @@ Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std
 Flow ZookeeperCalls::CompareAndSet(std::shared_ptr<Call<int64_t>> call, std::string value,
                                    int64_t expected) {
   auto self = shared_from_this();
-  if (!co_await session_->WhenConnected()) co_return;
+  if (!co_await session_->WhenConnected() || call->ended) co_return;
   if (expected != Store::kAbsent) {
     // Versions are zxids, which no other write ever has again; the write itself goes by the
     // counter that was read together with it.
@@ -363,7 +370,7 @@ Flow ZookeeperCalls::CompareAndSet(std::shared_ptr<Call<int64_t>> call, std::str
 
 Flow ZookeeperCalls::Delete(std::shared_ptr<Call<bool>> call, int64_t expected) {
   auto self = shared_from_this();
-  if (!co_await session_->WhenConnected()) co_return;
+  if (!co_await session_->WhenConnected() || call->ended) co_return;
   int32_t version = -1;
   if (expected != Store::kAnyVersion) {
     Reply stat = co_await session_->Do(Read(Kind::kExists, call->key));

@@ -144,6 +144,9 @@ class ZookeeperStore final : public Store {
       return;
     }
     watches_->StopCallbacks();
+    // Before the session's own answers, so that open calls are told why; and after, for those that
+    // other threads begin meanwhile.
+    executor_->Post([calls = calls_] { calls->CancelAll(); });
     session_->Close();
     executor_->Post([calls = calls_, watches = watches_] {
       watches->Clear();
