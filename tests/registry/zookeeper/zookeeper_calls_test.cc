@@ -1,0 +1,118 @@
+// Single calls on a real server.
+#include "signpost/registry/zookeeper/zookeeper_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/registry/zookeeper/zookeeper_test.h"
+
+namespace signpost {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+using ZookeeperCallsTest = ZookeeperTest;
+
+TEST_F(ZookeeperCallsTest, VersionsGrowOverDeleteAndCreate) {
+  Store& store = Open();
+  const std::string key = Root() + "/a/b";
+  const auto first = Put(store, key, "1");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(Get(store, key)->version, *first);
+  ASSERT_TRUE(Delete(store, key, *first).ok());
+  const auto second = Put(store, key, "1");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_GT(*second, *first);
+  // The node's own counter is 0 both times: the old version must not fit the new key.
+  EXPECT_EQ(CompareAndSet(store, key, "2", *first).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Delete(store, key, *first).code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(CompareAndSet(store, key, "2", *second).ok());
+  EXPECT_EQ(CompareAndSet(store, key, "3", Store::kAbsent).status().code(),
+            absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(ZookeeperCallsTest, SessionBoundKeyIsTakenOverFromAnotherSession) {
+  Store& other = Open();
+  Store& store = Open();
+  const std::string key = Root() + "/app/192.0.2.1:80";
+  ASSERT_TRUE(Bind(other, key, "theirs").ok());
+  const auto version = Bind(store, key, "ours");
+  ASSERT_TRUE(version.ok()) << version.status();
+  const auto value = Get(store, key);
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->value, "ours");
+  EXPECT_TRUE(value->session_bound);
+  EXPECT_TRUE(value->owned);
+  EXPECT_FALSE(Get(other, key)->owned);
+  // The same again changes nothing, another value is written without a gap.
+  EXPECT_EQ(*Bind(store, key, "ours"), *version);
+  Seen seen(other, Root() + "/app");
+  seen.WaitFor({{"192.0.2.1:80", "ours"}});
+  EXPECT_GT(*Bind(store, key, "new"), *version);
+  EXPECT_THAT(seen.WaitFor({{"192.0.2.1:80", "new"}}), ElementsAre(Pair("192.0.2.1:80", "new")));
+  EXPECT_EQ(seen.removals(), 0);
+  // It does not go with the session that wrote it first.
+  other.Close();
+  EXPECT_EQ(Get(store, key)->value, "new");
+}
+
+TEST_F(ZookeeperCallsTest, OpenCallsEndWithClose) {
+  Store& store = Open("127.0.0.1:" + std::to_string(FreePort()));
+  auto box = std::make_shared<Box<absl::StatusOr<StoreValue>>>();
+  store.Get("/a", {absl::Seconds(300)},
+            [box](absl::StatusOr<StoreValue> value) { box->Put(std::move(value)); });
+  store.Close();
+  EXPECT_EQ(box->Take().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ZookeeperCallsTest, DeadlineAndCancelWithoutAServer) {
+  Store& store = Open("127.0.0.1:" + std::to_string(FreePort()));
+  const auto late = Wait<absl::StatusOr<StoreValue>>(
+      [&](auto done) { store.Get("/a", {absl::Milliseconds(50)}, std::move(done)); });
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(absl::StrContains(late.status().message(), "/a"));
+  CallOptions options;
+  options.timeout = absl::Seconds(300);
+  auto box = std::make_shared<Box<absl::StatusOr<StoreValue>>>();
+  store.Get("/a", options, [box](absl::StatusOr<StoreValue> value) { box->Put(std::move(value)); });
+  options.cancel.Cancel();
+  EXPECT_EQ(box->Take().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ZookeeperCallsTest, TooLargeIsRefusedBeforeItIsSent) {
+  Store& store = Open();
+  const auto put = Put(store, Root() + "/big", std::string(1100000, 'x'));
+  EXPECT_EQ(put.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(put.status().message(), Root() + "/big"));
+  EXPECT_TRUE(absl::StrContains(put.status().message(), "limit"));
+  // What just fits does fit.
+  EXPECT_TRUE(Put(store, Root() + "/big", std::string(1040000, 'x')).ok());
+}
+
+TEST_F(ZookeeperCallsTest, BadKeysAreInvalid) {
+  Store& store = Open();
+  for (const char* key : {"", "a", "/a/", "/a//b", "/a/../b", "/a\n"}) {
+    EXPECT_EQ(Get(store, key).status().code(), absl::StatusCode::kInvalidArgument) << key;
+  }
+}
+
+TEST_F(ZookeeperCallsTest, CredentialsKeepOthersOut) {
+  Store& ours = Open(g_server->address(), "ann:secret@");
+  Store& theirs = Open();
+  ASSERT_TRUE(Put(ours, Root() + "/a", "1").ok());
+  const auto refused = Get(theirs, Root() + "/a");
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_FALSE(absl::StrContains(refused.status().message(), "secret"));
+  EXPECT_EQ(Get(ours, Root() + "/a")->value, "1");
+}
+
+}  // namespace
+}  // namespace signpost
