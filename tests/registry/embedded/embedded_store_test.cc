@@ -1,6 +1,8 @@
 #include "signpost/registry/embedded/embedded_store.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +25,8 @@ namespace {
 
 std::string NewDir() {
   static std::atomic<int> next = 0;
-  return testing::TempDir() + "/embedded" + std::to_string(getpid()) + "-" + std::to_string(next++);
+  return std::filesystem::canonical(testing::TempDir()).string() + "/embedded" +
+         std::to_string(getpid()) + "-" + std::to_string(next++);
 }
 
 class EmbeddedFixture final : public StoreFixture {
@@ -59,20 +62,39 @@ StoreSuiteParam Param() {
 
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreSuite, testing::Values(Param()));
 
-// A child process that owns `dir`, has written /kept and /bound, and waits to be killed.
+// The body of the child that Owner starts: owns the directory until it is killed.
+TEST(EmbeddedOwnerProcess, DISABLED_OwnsUntilKilled) {
+  const char* dir = getenv("OWNER_DIR");
+  const char* ready = getenv("OWNER_READY_FD");
+  ASSERT_NE(dir, nullptr);
+  ASSERT_NE(ready, nullptr);
+  EmbeddedFixture fixture(dir);
+  Handle handle(fixture, "owner");
+  const bool good = handle.Put("/kept", "v").ok() && handle.Bind("/bound", "b").ok();
+  ASSERT_EQ(write(std::stoi(ready), good ? "1" : "0", 1), 1);
+  for (;;) pause();
+}
+
+// A child process that owns `dir`, has written /kept and /bound, and waits to be killed. This very
+// binary, started anew: a mere fork has none of RocksDB's threads.
 class Owner {
  public:
   explicit Owner(const std::string& dir) {
     int ready[2];
     EXPECT_EQ(pipe(ready), 0);
+    const std::string fd = std::to_string(ready[1]);
     pid_ = fork();
     if (pid_ == 0) {
-      EmbeddedFixture fixture(dir);
-      Handle handle(fixture, "owner");
-      const bool good = handle.Put("/kept", "v").ok() && handle.Bind("/bound", "b").ok();
-      const char byte = good ? '1' : '0';
-      if (write(ready[1], &byte, 1) != 1) _exit(1);
-      for (;;) pause();
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      setenv("OWNER_DIR", dir.c_str(), 1);
+      setenv("OWNER_READY_FD", fd.c_str(), 1);
+      // The parent's report is not the child's.
+      unsetenv("XML_OUTPUT_FILE");
+      unsetenv("TEST_SHARD_INDEX");
+      unsetenv("TEST_TOTAL_SHARDS");
+      execl("/proc/self/exe", "owner", "--gtest_filter=EmbeddedOwnerProcess.*",
+            "--gtest_also_run_disabled_tests", nullptr);
+      _exit(127);
     }
     close(ready[1]);
     char byte = 0;
