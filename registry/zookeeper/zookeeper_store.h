@@ -1,9 +1,9 @@
 // ZooKeeper as a registry centre: `zookeeper://[user:password@]host:port[?backup=host:port,...]`.
 //
-// Parameters: `session` (ms, default 60000), `timeout` (ms, default 5000: the least the session may
-// be), `backup`. User info is ZooKeeper's digest login; nodes made with it are its holder's alone.
-// Session-bound keys are ephemeral nodes; their direct parent is a container node, which the server
-// removes some time after its last child; what lies above is persistent. Versions are zxids.
+// Parameters: `session` (ms, default 60000), `backup`; `timeout` (ms) is checked only, since
+// opening never waits. User info is ZooKeeper's digest login; nodes made with it are its holder's
+// alone. Session-bound keys are ephemeral nodes; their direct parent is a container node, which the
+// server removes some time after its last child; what lies above is persistent. Versions are zxids.
 // One session watches 0.9 MB of paths at most and sends requests of 1 MB at most:
 // kResourceExhausted. After fork() a child's calls fail with kFailedPrecondition (told at once on
 // the calling thread).

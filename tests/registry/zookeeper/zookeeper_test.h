@@ -109,7 +109,6 @@ class Seen {
   explicit Seen(Store& store, const std::string& prefix) {
     tree_ = store.WatchTree(prefix, [this](absl::StatusOr<TreeDelta> delta) {
       MutexLock lock(mutex_);
-      ++calls_;
       if (!delta.ok()) {
         last_error_ = delta.status();
       } else {
@@ -180,7 +179,6 @@ class Seen {
   bool known_ = false;
   int wrong_ = 0;
   int removals_ = 0;
-  int calls_ = 0;
   Subscription tree_;
   Subscription session_;
 };
