@@ -86,6 +86,7 @@ EndpointSpec AddressOf(const InstancePtr& instance, const OfferedService& offer)
   spec.protocol = offer.info->protocol;
   spec.app = instance->app;
   spec.revision = std::string(instance->revision());
+  spec.service = offer.info->key().ToString();
   spec.path = offer.info->path.empty() ? offer.info->name : offer.info->path;
   spec.weight = ParseWeight(Find(instance->metadata, "weight"), offer.weight);
   spec.timestamp_ms = instance->timestamp_ms();
