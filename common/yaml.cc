@@ -86,10 +86,12 @@ class Builder : public YAML::EventHandler {
   const absl::Status& status() const { return status_; }
   Json Take() { return std::move(root_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // The parser takes a stray `]` or `}` for an empty document, again and again, and never moves.
+    if (mark.pos <= last_start_) Fail(mark, "unexpected text");
+    last_start_ = mark.pos;
     open_.clear();
     anchors_.clear();
-    nodes_ = bytes_ = 0;
     root_ = Json();
   }
   void OnDocumentEnd() override {}
@@ -251,6 +253,7 @@ class Builder : public YAML::EventHandler {
 
   const YamlLimits limits_;
   absl::Status status_;
+  int last_start_ = -1;
   std::vector<Level> open_;
   std::map<YAML::anchor_t, Node> anchors_;
   size_t nodes_ = 0;

@@ -1,8 +1,8 @@
 // Bounded reading of YAML into Json values (rules, options).
 //
 // Scalars: `true`/`false`, whole numbers, decimals and null as YAML 1.2 core has them when plain;
-// quoted scalars are always strings. Custom tags, aliases beyond the limit, duplicate keys and
-// deeper nesting are errors.
+// quoted scalars are always strings. Custom tags, aliases beyond the limits, duplicate keys, merge
+// keys (`<<`) and deeper nesting are errors.
 //
 // Errors: kInvalidArgument with line and column. Never aborts.
 #ifndef SIGNPOST_COMMON_YAML_H_
@@ -18,9 +18,9 @@
 namespace signpost {
 
 struct YamlLimits {
-  size_t max_bytes = 1 << 20;  // Default: 1 MiB
+  size_t max_bytes = 1 << 20;  // Default: 1 MiB; also of all scalars with aliases written out
   int max_depth = 64;          // Default: 64
-  size_t max_nodes = 100000;   // Default: 100,000, aliases counted as what they stand for
+  size_t max_nodes = 100000;   // Default: 100,000 in all; aliases count as what they stand for
 };
 
 // All documents of the text; an empty text has none.
