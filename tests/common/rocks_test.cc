@@ -1,0 +1,104 @@
+#include "signpost/common/rocks.h"
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace signpost {
+namespace {
+
+std::string NewDir(const std::string& name) {
+  const std::string dir = std::filesystem::canonical(testing::TempDir()).string() + "/" + name;
+  std::filesystem::remove_all(dir);
+  return dir;
+}
+
+TEST(RocksTest, KeepsWhatWasWritten) {
+  const std::string dir = NewDir("rocks-kept");
+  {
+    auto rocks = Rocks::Open(dir);
+    ASSERT_TRUE(rocks.ok()) << rocks.status();
+    ASSERT_TRUE((*rocks)->Write({{"a", "1"}, {"b", std::string("\0\xff", 2)}, {"c", "3"}}).ok());
+    ASSERT_TRUE((*rocks)->Write({{"a", std::nullopt}, {"c", "4"}}).ok());
+  }
+  auto rocks = Rocks::Open(dir);
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  EXPECT_TRUE(absl::IsNotFound((*rocks)->Get("a").status()));
+  EXPECT_EQ(*(*rocks)->Get("b"), std::string("\0\xff", 2));
+  EXPECT_EQ(*(*rocks)->Get("c"), "4");
+}
+
+TEST(RocksTest, ScansAPrefixInOrderAndSeeks) {
+  auto rocks = Rocks::Open(NewDir("rocks-scan"));
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  ASSERT_TRUE(
+      (*rocks)
+          ->Write({{"p/b/1", ""}, {"p/b/2", ""}, {"o", ""}, {"p/a", ""}, {"p/c", ""}, {"q", ""}})
+          .ok());
+  std::vector<std::string> seen;
+  const auto visit = [&](absl::string_view key, absl::string_view, std::string* seek) {
+    seen.emplace_back(key);
+    if (key == "p/b/1") *seek = "p/b0";
+    return true;
+  };
+  ASSERT_TRUE((*rocks)->Scan("p/", visit).ok());
+  EXPECT_EQ(seen, (std::vector<std::string>{"p/a", "p/b/1", "p/c"}));
+  seen.clear();
+  const auto first = [&](absl::string_view key, absl::string_view, std::string*) {
+    seen.emplace_back(key);
+    return false;
+  };
+  ASSERT_TRUE((*rocks)->Scan("p/", first).ok());
+  EXPECT_EQ(seen, (std::vector<std::string>{"p/a"}));
+}
+
+TEST(RocksTest, ReadsBesideAWriter) {
+  const std::string dir = NewDir("rocks-beside");
+  RocksOptions reading;
+  reading.read_only = true;
+  EXPECT_TRUE(absl::IsNotFound(Rocks::Open(dir, reading).status()))
+      << Rocks::Open(dir, reading).status();
+  auto writer = Rocks::Open(dir);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE((*writer)->Write({{"k", "v"}}).ok());
+  auto reader = Rocks::Open(dir, reading);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(*(*reader)->Get("k"), "v");
+  EXPECT_FALSE((*reader)->Write({{"k", "w"}}).ok());
+  const auto second = Rocks::Open(dir);
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
+}
+
+TEST(RocksTest, ErrorsNameTheDirectory) {
+  const std::string dir = NewDir("rocks-corrupt");
+  RocksOptions small;
+  small.tuning = RocksOptions::Tuning::kSmall;
+  ASSERT_TRUE(Rocks::Open(dir, small).ok());
+  std::ofstream(dir + "/CURRENT") << "garbage";
+  const auto corrupt = Rocks::Open(dir, small);
+  EXPECT_EQ(corrupt.status().code(), absl::StatusCode::kDataLoss) << corrupt.status();
+  EXPECT_EQ(corrupt.status().message().find(dir), 0u) << corrupt.status();
+
+  const std::string file = NewDir("rocks-file");
+  std::ofstream(file) << "not a directory";
+  const auto below = Rocks::Open(file + "/db");
+  ASSERT_FALSE(below.ok());
+  EXPECT_EQ(below.status().message().find(file), 0u) << below.status();
+}
+
+TEST(RocksTest, ClosedIsClosed) {
+  auto rocks = Rocks::Open(NewDir("rocks-closed"));
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  EXPECT_TRUE((*rocks)->Close().ok());
+  EXPECT_TRUE((*rocks)->Close().ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition((*rocks)->Get("k").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition((*rocks)->Write({{"k", "v"}})));
+}
+
+}  // namespace
+}  // namespace signpost
