@@ -109,25 +109,33 @@ class SerialExecutor final : public Executor {
     }
   }
 
-  void Post(Task task) override { Enqueue(0, std::move(task)); }
+  void Post(Task task) override {
+    // Once queued, the task may run and drop the last reference: `this` is not touched after that.
+    const std::shared_ptr<State> state = state_;
+    {
+      MutexLock lock(state->mutex);
+      if (state->stopped) return;
+      state->queue.push_back({0, std::move(task)});
+    }
+    state->changed.Signal();
+  }
 
   TimerId PostAfter(absl::Duration delay, Task task) override {
+    const std::shared_ptr<State> state = state_;  // as in Post
     TimerId id = 0;
     {
-      MutexLock lock(state_->mutex);
-      id = state_->next_id++;
+      MutexLock lock(state->mutex);
+      id = state->next_id++;
+      if (state->stopped) return id;
       if (delay > absl::ZeroDuration()) {
-        if (state_->stopped) return id;
-        const absl::Duration due = state_->clock.MonotonicNow() + delay;
-        state_->due.emplace(id, due);
-        state_->timers.emplace(std::make_pair(due, id), std::move(task));
+        const absl::Duration due = state->clock.MonotonicNow() + delay;
+        state->due.emplace(id, due);
+        state->timers.emplace(std::make_pair(due, id), std::move(task));
+      } else {
+        state->queue.push_back({id, std::move(task)});
       }
     }
-    if (delay > absl::ZeroDuration()) {
-      state_->changed.Signal();
-    } else {
-      Enqueue(id, std::move(task));
-    }
+    state->changed.Signal();
     return id;
   }
 
@@ -158,15 +166,6 @@ class SerialExecutor final : public Executor {
   Clock& clock() const override { return state_->clock; }
 
  private:
-  void Enqueue(TimerId id, Task task) {
-    {
-      MutexLock lock(state_->mutex);
-      if (state_->stopped) return;
-      state_->queue.push_back({id, std::move(task)});
-    }
-    state_->changed.Signal();
-  }
-
   std::shared_ptr<State> state_;
   std::thread thread_;
 };
