@@ -36,7 +36,8 @@ class Registry {
   // listener gets the present list as soon as it is known, then every change.
   virtual void Subscribe(const Url& consumer, std::shared_ptr<NotifyListener> listener) = 0;
   // The same pair. Unknown pairs are ignored.
-  virtual void Unsubscribe(const Url& consumer, const std::shared_ptr<NotifyListener>& listener) = 0;
+  virtual void Unsubscribe(const Url& consumer,
+                           const std::shared_ptr<NotifyListener>& listener) = 0;
 
   // The present addresses, once.
   virtual void Lookup(const Url& consumer, const CallOptions& options, LookupCallback done) = 0;

@@ -4,13 +4,15 @@
 // Keys are paths: "/services/shop/192.0.2.1:20880". A key may have both a value and children.
 // Versions are opaque and grow with each write of the key.
 //
-// Threads: all methods from any thread. Callbacks run on the Executor that the store was opened with,
+// Threads: all methods from any thread. Callbacks run on the Executor that the store was opened
+// with,
 //   one at a time, no lock held; they must not block.
 // Ownership: a call's callback runs exactly once, also after Close (kCancelled); a watch's callback
 //   as subscription.h says.
 // Errors: kNotFound: no such key. kAlreadyExists / kAborted: the expected version does not hold.
 //   kPermissionDenied, kInvalidArgument, kResourceExhausted (too large, names the limit): final.
-//   kUnavailable, kDeadlineExceeded: see status.h. kFailedPrecondition: closed. Messages name the key.
+//   kUnavailable, kDeadlineExceeded: see status.h. kFailedPrecondition: closed. Messages name the
+//   key.
 #ifndef SIGNPOST_REGISTRY_STORE_STORE_H_
 #define SIGNPOST_REGISTRY_STORE_STORE_H_
 
@@ -58,9 +60,9 @@ enum class SessionEvent {
 };
 
 struct StoreCapabilities {
-  bool ordered = false;       // watchers see writes in their order
-  bool tree_watch = false;    // List and WatchTree cost one request, not one per child
-  bool session = false;       // session_bound keys go by themselves
+  bool ordered = false;     // watchers see writes in their order
+  bool tree_watch = false;  // List and WatchTree cost one request, not one per child
+  bool session = false;     // session_bound keys go by themselves
   bool transaction = false;
 };
 
@@ -103,7 +105,8 @@ class Store {
 
   virtual void Exists(const std::string& key, const CallOptions& options, BoolCallback done) = 0;
 
-  // The direct children with values and versions, sorted by name. A prefix that does not exist has none.
+  // The direct children with values and versions, sorted by name. A prefix that does not exist has
+  // none.
   virtual void List(const std::string& prefix, const CallOptions& options, ListCallback done) = 0;
 
   // The present state first (kNotFound if absent), then one call at each change (newest state).
@@ -120,8 +123,8 @@ class Store {
   virtual bool IsAvailable() const = 0;
   virtual StoreCapabilities capabilities() const = 0;
 
-  // Ends the session (its keys go at once) and all watches. Waits at most 5 s. Idempotent. Not from a
-  // callback of this store.
+  // Ends the session (its keys go at once) and all watches. Waits at most 5 s. Idempotent. Not from
+  // a callback of this store.
   virtual void Close() = 0;
 };
 
