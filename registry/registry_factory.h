@@ -4,8 +4,8 @@
 // that place share it. Plug-ins add themselves to a RegistryFactories by an explicit call
 // (client/plugins/<name>.h); there are no static registrars.
 //
-// Threads: Open from any thread, not from the control executor; a centre's ports as their own
-// headers. Ownership: the centre owns its ports; destroying it closes the session (bounded, 5 s).
+// Threads: Open from any thread but the control executor; a centre's ports as their own headers.
+// Ownership: the centre owns its ports; destroying it closes the session (bounded, 5 s).
 // Errors: kNotFound for an unknown scheme (lists the known ones); kInvalidArgument for a bad URL.
 //   A centre that cannot be reached now is no error of Open: it goes on trying.
 #ifndef SIGNPOST_REGISTRY_REGISTRY_FACTORY_H_

@@ -4,15 +4,13 @@
 // Keys are paths: "/services/shop/192.0.2.1:20880". A key may have both a value and children.
 // Versions are opaque and grow with each write of the key.
 //
-// Threads: all methods from any thread. Callbacks run on the Executor that the store was opened
-// with,
+// Threads: all methods from any thread. Callbacks run on the Executor that the store was given,
 //   one at a time, no lock held; they must not block.
 // Ownership: a call's callback runs exactly once, also after Close (kCancelled); a watch's callback
 //   as subscription.h says.
-// Errors: kNotFound: no such key. kAlreadyExists / kAborted: the expected version does not hold.
+// Errors (messages name the key): kNotFound: no key. kAlreadyExists, kAborted: another version.
 //   kPermissionDenied, kInvalidArgument, kResourceExhausted (too large, names the limit): final.
-//   kUnavailable, kDeadlineExceeded: see status.h. kFailedPrecondition: closed. Messages name the
-//   key.
+//   kUnavailable, kDeadlineExceeded: see status.h. kFailedPrecondition: closed, or has children.
 #ifndef SIGNPOST_REGISTRY_STORE_STORE_H_
 #define SIGNPOST_REGISTRY_STORE_STORE_H_
 
@@ -99,14 +97,13 @@ class Store {
   virtual void CompareAndSet(const std::string& key, std::string value, int64_t expected_version,
                              const CallOptions& options, VersionCallback done) = 0;
 
-  // Deletes the key and nothing below it. kNotFound if there is none.
+  // Deletes a key that has no children. kNotFound if there is none.
   virtual void Delete(const std::string& key, int64_t expected_version, const CallOptions& options,
                       DoneCallback done) = 0;
 
   virtual void Exists(const std::string& key, const CallOptions& options, BoolCallback done) = 0;
 
-  // The direct children with values and versions, sorted by name. A prefix that does not exist has
-  // none.
+  // The direct children with values and versions, by name. None if the prefix does not exist.
   virtual void List(const std::string& prefix, const CallOptions& options, ListCallback done) = 0;
 
   // The present state first (kNotFound if absent), then one call at each change (newest state).
