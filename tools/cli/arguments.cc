@@ -49,7 +49,7 @@ void ResetFlags() {
   std::vector<gflags::CommandLineFlagInfo> all;
   gflags::GetAllFlags(&all);
   for (const auto& flag : all) {
-    if (absl::EndsWith(flag.filename, "signpost/tools/cli/arguments.cc")) {
+    if (flag.filename == __FILE__) {
       gflags::SetCommandLineOption(flag.name.c_str(), flag.default_value.c_str());
     }
   }
@@ -57,7 +57,7 @@ void ResetFlags() {
 
 bool FindFlag(const std::string& name, gflags::CommandLineFlagInfo* flag) {
   return gflags::GetCommandLineFlagInfo(absl::StrReplaceAll(name, {{"-", "_"}}).c_str(), flag) &&
-         absl::EndsWith(flag->filename, "signpost/tools/cli/arguments.cc");
+         flag->filename == __FILE__;
 }
 
 class Parser {
