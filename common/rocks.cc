@@ -1,6 +1,8 @@
 #include "signpost/common/rocks.h"
 
 #include <exception>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -105,6 +107,10 @@ Rocks::~Rocks() { Close().IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<Rocks>> Rocks::Open(const std::string& dir,
                                                    const RocksOptions& options) {
+  std::error_code ignored;
+  if (options.read_only && !std::filesystem::exists(dir + "/CURRENT", ignored)) {
+    return absl::NotFoundError(absl::StrCat(dir, ": no database there"));
+  }
   auto state = std::make_unique<State>();
   state->dir = dir;
   const absl::Status status = Guarded(dir, [&] {
