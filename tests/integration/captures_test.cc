@@ -147,7 +147,8 @@ TEST_P(CapturesTest, ResolvesToTheProvidersAddresses) {
 
   // The administrator sees the same, whole.
   std::set<std::string> services;
-  for (const Json& service : Run({"services"})["services"].AsArray()) {
+  const Json listed = Run({"services"});
+  for (const Json& service : listed["services"].AsArray()) {
     services.insert(service["service"].AsString());
   }
   ASSERT_EQ(apps.size(), 1u);

@@ -72,7 +72,7 @@ absl::Status UnknownApp(const std::string& app) {
 
 int Apps(Invocation& call) {
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, call.arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto names = (*session)->ListApps();
   if (!names.ok()) return Fail(call.err, "apps", names.status());
   Json apps{Json::Array()};
@@ -111,7 +111,7 @@ int Apps(Invocation& call) {
 int Instances(Invocation& call) {
   const std::string& app = call.arguments.positional[0];
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, call.arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto list = (*session)->ListInstances(app);
   if (!list.ok()) return Fail(call.err, app, list.status());
   if ((*list)->instances.empty() && (*list)->skipped.empty()) {
@@ -160,7 +160,7 @@ int Instances(Invocation& call) {
 
 int Services(Invocation& call) {
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, call.arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   std::vector<std::string> apps = call.arguments.positional;
   if (apps.empty()) {
     auto names = (*session)->ListApps();
@@ -228,7 +228,7 @@ int Services(Invocation& call) {
 int Mapping(Invocation& call) {
   const std::string& interface_name = call.arguments.positional[0];
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, call.arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto text = (*session)->GetMapping(interface_name);
   if (!text.ok()) return Fail(call.err, interface_name, text.status());
   const AppSet apps = ParseMappingText(text->text);
@@ -247,7 +247,7 @@ int Mapping(Invocation& call) {
 int Metadata(Invocation& call) {
   const std::string& app = call.arguments.positional[0];
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, call.arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   std::vector<std::pair<MetadataInfo, std::string>> found;
   if (call.arguments.positional.size() > 1) {
     const std::string& revision = call.arguments.positional[1];
@@ -303,7 +303,7 @@ int Metadata(Invocation& call) {
 int DiffMetadata(Invocation& call) {
   const std::string& app = call.arguments.positional[0];
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, call.arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   MetadataInfo documents[2];
   for (int i = 0; i < 2; ++i) {
     const std::string& revision = call.arguments.positional[i + 1];

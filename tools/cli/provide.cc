@@ -132,7 +132,7 @@ int Provide(Invocation& call) {
   options.app = arguments.app;
   options.registry = arguments.registry;
   auto client = Client::Create(std::move(options), call.registries);
-  if (!client.ok()) return Fail(call.err, arguments.registry, client.status());
+  if (!client.ok()) return Fail(call.err, "registry", client.status());
   Provider& provider = (*client)->provider();
   for (const Url& url : *urls) {
     if (absl::Status status = provider.Export(url); !status.ok()) {

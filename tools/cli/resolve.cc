@@ -91,7 +91,7 @@ int Resolve(Invocation& call) {
     return Fail(call.err, "resolve", status);
   }
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto directory = Refer(**session, arguments);
   if (!directory.ok()) return Fail(call.err, "resolve", directory.status());
 
@@ -150,7 +150,7 @@ int Watch(Invocation& call) {
     return Fail(call.err, "watch", status);
   }
   auto session = Session::Open(call);
-  if (!session.ok()) return Fail(call.err, arguments.registry, session.status());
+  if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto directory = Refer(**session, arguments);
   if (!directory.ok()) return Fail(call.err, "watch", directory.status());
   Subscription subscription = (*directory)->OnChange([&](const ServiceAddresses& addresses) {
