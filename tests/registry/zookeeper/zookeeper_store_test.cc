@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,7 +39,8 @@ class ZookeeperFixture final : public StoreFixture {
 
   // Nothing reaches the server until it has ended the session.
   bool ExpireSession(Store& store) override {
-    const int before = g_server->Sessions();
+    // Handles connect by themselves: first all of them have to be there.
+    const int before = AtRest([] { return g_server->Sessions(); });
     proxies_[&store]->Break();
     const bool ended = g_server->WaitForSessions(before - 1, absl::Seconds(30));
     proxies_[&store]->Restore();
@@ -50,9 +52,15 @@ class ZookeeperFixture final : public StoreFixture {
 
   // When it has come to rest: what was cancelled is taken back a little later.
   int WatchCount() override {
+    return AtRest([] { return g_server->Watches(); });
+  }
+
+ private:
+  // What `count` says once it has said it six times in a row.
+  static int AtRest(const std::function<int()>& count) {
     int last = -1;
     for (int i = 0, same = 0; i < 200 && same < 5; ++i) {
-      const int now = g_server->Watches();
+      const int now = count();
       same = now == last ? same + 1 : 0;
       last = now;
       poll(nullptr, 0, 50);
@@ -60,7 +68,6 @@ class ZookeeperFixture final : public StoreFixture {
     return last;
   }
 
- private:
   std::string root_;
   std::map<const Store*, std::unique_ptr<TcpProxy>> proxies_;
 };
