@@ -128,11 +128,15 @@ int ZookeeperServer::Watches() const { return Number(Word("mntr"), "zk_watch_cou
 
 bool ZookeeperServer::WaitForSessions(int count, absl::Duration timeout) const {
   const absl::Duration round = absl::Milliseconds(100);
+  const auto few = [&] {
+    const int now = Sessions();
+    return now >= 0 && now <= count;
+  };
   for (absl::Duration waited; waited < timeout; waited += round) {
-    if (Sessions() <= count) return true;
+    if (few()) return true;
     poll(nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(round)));
   }
-  return Sessions() <= count;
+  return few();
 }
 
 }  // namespace signpost

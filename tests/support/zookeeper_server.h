@@ -36,6 +36,7 @@ class ZookeeperServer {
   int Sessions() const;
   // Watches that the server keeps, of all kinds; -1 if it does not serve.
   int Watches() const;
+  // Whether it serves and has at most `count` sessions, within `timeout`.
   bool WaitForSessions(int count, absl::Duration timeout) const;
 
  private:
