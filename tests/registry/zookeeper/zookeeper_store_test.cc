@@ -42,6 +42,8 @@ class ZookeeperFixture final : public StoreFixture {
     // Handles connect by themselves: first all of them have to be there.
     const int before = AtRest([] { return g_server->Sessions(); });
     proxies_[&store]->Break();
+    // Longer than the session of 4 s lives: fewer sessions alone may mean that another one ended.
+    for (int i = 0; i < 60; ++i) poll(nullptr, 0, 100);
     const bool ended = g_server->WaitForSessions(before - 1, absl::Seconds(30));
     proxies_[&store]->Restore();
     EXPECT_TRUE(ended);
