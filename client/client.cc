@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "signpost/client/waiting.h"
 #include "signpost/common/address_list.h"
+#include "signpost/common/await.h"
 #include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/status.h"
@@ -72,6 +72,13 @@ absl::StatusOr<Url> ApplicationLevel(Url url) {
   return url;
 }
 
+// Waits until everything posted to `executor` before has run, at most `timeout`.
+absl::Status Flush(Executor& executor, absl::Duration timeout) {
+  Waiter<> flushed;
+  executor.Post([done = flushed.Callback()] { done(absl::OkStatus()); });
+  return flushed.Wait(timeout);
+}
+
 absl::Status CheckLabels(const ClientOptions& options) {
   for (const auto& [key, value] : options.labels) {
     if (key.empty() || absl::StartsWith(key, "dubbo.")) {
@@ -81,10 +88,6 @@ absl::Status CheckLabels(const ClientOptions& options) {
   }
   return absl::OkStatus();
 }
-
-}  // namespace
-
-namespace {
 
 // What belongs together: made in this order, taken down against it. Shared, so that a Directory
 // that is just going on another thread keeps whole what it unsubscribes from.
@@ -192,15 +195,14 @@ void Client::Shutdown(absl::Duration drain) {
     Log(LogLevel::kWarning, absl::StrCat("shutdown: ", gone.ToString()));
   }
   if (provided && drain > absl::ZeroDuration()) {
-    client_internal::Waiting drained;
-    state.core->executor->PostAfter(
-        drain, [done = drained.Callback()]() mutable { std::move(done)(absl::OkStatus()); });
+    Waiter<> drained;
+    state.core->executor->PostAfter(drain, [done = drained.Callback()] { done(absl::OkStatus()); });
     (void)drained.Wait(drain + kFlushTimeout);
   }
   state.consumer.Close();
   state.core->registry->Close();
   state.core->centre->Close();
-  absl::Status flushed = client_internal::Flush(*state.core->executor, kFlushTimeout);
+  absl::Status flushed = Flush(*state.core->executor, kFlushTimeout);
   if (!flushed.ok()) {
     Log(LogLevel::kWarning,
         absl::StrCat("shutdown: a callback is still running: ", flushed.ToString()));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "signpost/client/waiting.h"
+#include "signpost/common/await.h"
 #include "signpost/common/gate.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/snapshot.h"
@@ -297,7 +297,7 @@ absl::Status Directory::WaitReady(absl::Duration timeout) const {
     return absl::FailedPreconditionError(
         absl::StrCat(service(), ": WaitReady on the control executor would wait for itself"));
   }
-  client_internal::Waiting waiting;
+  Waiter<> waiting;
   state_->WhenReady(timeout, waiting.Callback());
   // The timer of WhenReady ends it; this is for an executor that is stuck.
   absl::Status status = waiting.Wait(timeout + absl::Seconds(1));

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "signpost/client/waiting.h"
+#include "signpost/common/await.h"
 #include "signpost/common/clock.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/service_key.h"
@@ -85,7 +85,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   }
 
   absl::Status Offline(const CallOptions& options) {
-    client_internal::Waiting waiting;
+    Waiter<> waiting;
     {
       MutexLock lock(mutex_);
       if (registry_closed_) return Closed();
@@ -116,7 +116,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   }
 
   absl::Status Close(absl::Duration timeout) {
-    client_internal::Waiting waiting;
+    Waiter<> waiting;
     {
       MutexLock lock(mutex_);
       if (registry_closed_) return absl::OkStatus();
@@ -149,11 +149,11 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
 
   // Registers everything again: what is there already is only confirmed.
   absl::Status Publish(const CallOptions& options) {
-    std::vector<std::pair<Url, client_internal::Waiting>> calls;
+    std::vector<std::pair<Url, Waiter<>>> calls;
     {
       MutexLock lock(mutex_);
       for (const Url& url : exported_) {
-        calls.emplace_back(url, client_internal::Waiting());
+        calls.emplace_back(url, Waiter<>());
         parts_.registry->Register(url, options, calls.back().second.Callback());
       }
     }

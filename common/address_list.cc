@@ -70,7 +70,6 @@ struct EndpointTableState {
 namespace {
 
 using common_internal::EndpointRecord;
-
 using common_internal::EndpointTableState;
 
 constexpr size_t kLeaf = 256;
@@ -83,15 +82,15 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 
 size_t HashOf(const EndpointSpec& spec) {
   // Not the parameters: comparing them is cheaper than hashing them, and they seldom differ alone.
-  return absl::HashOf(spec.host, spec.port, spec.protocol, spec.app, spec.revision, spec.service,
-                      spec.path, spec.weight, spec.timestamp_ms);
+  const EndpointService& service = *spec.service;
+  return absl::HashOf(spec.host, spec.port, spec.weight, spec.timestamp_ms, service.name,
+                      service.protocol, service.app, service.revision);
 }
 
 bool SameSpec(const EndpointSpec& a, const EndpointSpec& b) {
   return a.port == b.port && a.weight == b.weight && a.timestamp_ms == b.timestamp_ms &&
-         a.host == b.host && a.protocol == b.protocol && a.app == b.app &&
-         a.revision == b.revision && a.service == b.service && a.path == b.path &&
-         SameValue(a.params, b.params) && SameValue(a.instance_metadata, b.instance_metadata);
+         a.host == b.host && SameValue(a.service, b.service) &&
+         SameValue(a.instance_metadata, b.instance_metadata);
 }
 
 // What makes two specs the same address, whatever else they say.
@@ -99,7 +98,8 @@ using Place = std::tuple<absl::string_view, uint16_t, absl::string_view, absl::s
                          absl::string_view, absl::string_view>;
 
 Place PlaceOf(const EndpointSpec& spec) {
-  return Place(spec.host, spec.port, spec.protocol, spec.app, spec.service, spec.path);
+  const EndpointService& service = *spec.service;
+  return Place(spec.host, spec.port, service.protocol, service.app, service.name, service.path);
 }
 
 void AddReference(EndpointRecord* record) { record->refs.fetch_add(1, std::memory_order_relaxed); }
@@ -128,7 +128,8 @@ void Release(EndpointRecord* record) {
 
 absl::string_view EndpointSpec::Get(absl::string_view key) const {
   const std::string name(key);
-  for (const StringMap* map : {params.get(), instance_metadata.get()}) {
+  const StringMap* params = service == nullptr ? nullptr : &service->params;
+  for (const StringMap* map : {params, instance_metadata.get()}) {
     if (map == nullptr) continue;
     if (auto found = map->find(name); found != map->end()) return found->second;
   }
@@ -166,6 +167,9 @@ EndpointTable::EndpointTable() : state_(std::make_unique<EndpointTableState>()) 
 EndpointTable::~EndpointTable() = default;
 
 Endpoint EndpointTable::Intern(EndpointSpec spec) {
+  static const auto* const no_service =
+      new std::shared_ptr<const EndpointService>(std::make_shared<EndpointService>());
+  if (spec.service == nullptr) spec.service = *no_service;
   const size_t hash = HashOf(spec);
   MutexLock lock(state_->mutex);
   auto [begin, end] = state_->by_hash.equal_range(hash);

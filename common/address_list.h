@@ -1,7 +1,8 @@
 // The addresses of a service: immutable, versioned, made of 32-bit ids of interned records.
 //
-// An EndpointTable (one per Client) owns the records and interns their strings; an AddressList
-// holds ids in leaves of 256 that successive versions share, so a new version costs what changed.
+// An EndpointTable (one per Client) owns the records, which share what all instances of a revision
+// have in common; an AddressList holds ids in leaves of 256 that successive versions share, so a
+// new version costs what changed.
 // Changes travel as (new version, AddressDelta).
 //
 // Threads: EndpointTable: Intern and Release-by-destruction from any thread. AddressList and
@@ -26,19 +27,30 @@ namespace signpost {
 
 using StringMap = std::map<std::string, std::string>;
 
+// What all instances of one revision say of one service by one protocol.
+struct EndpointService {
+  std::string name;  // [group/]interface[:version]
+  std::string protocol;
+  std::string app;
+  std::string revision;
+  std::string path;  // interface name unless the provider says otherwise
+  StringMap params;
+
+  friend bool operator==(const EndpointService& a, const EndpointService& b) {
+    return a.name == b.name && a.protocol == b.protocol && a.app == b.app &&
+           a.revision == b.revision && a.path == b.path && a.params == b.params;
+  }
+};
+
 // One way to reach one service on one instance.
 struct EndpointSpec {
   std::string host;  // IPv6 without brackets
   uint16_t port = 0;
-  std::string protocol;
-  std::string app;
-  std::string revision;
-  std::string service;       // [group/]interface[:version] that it offers there
-  std::string path;          // interface name unless the provider says otherwise
   int32_t weight = 100;      // instance metadata `weight`, else service parameter, else 100
   int64_t timestamp_ms = 0;  // start of the instance, 0 unknown
-  // Shared by all endpoints of one (revision, service) resp. of one instance. May be null.
-  std::shared_ptr<const StringMap> params;
+  // Shared by all endpoints of it. Of an interned endpoint never null.
+  std::shared_ptr<const EndpointService> service;
+  // Shared by all endpoints of one instance. May be null.
   std::shared_ptr<const StringMap> instance_metadata;
 
   // Parameter of the service, else of the instance, else "".

@@ -5,8 +5,8 @@
 //   });
 //
 // Threads: never from the executor that the callback runs on.
-// Errors: kDeadlineExceeded when `timeout` passes first; a callback that comes later is ignored.
-//   The call's own deadline usually ends it first.
+// Errors: kDeadlineExceeded when `timeout` passes first (a callback that comes later is ignored);
+//   kCancelled when the callback is dropped without a call, as an executor that stops does.
 #ifndef SIGNPOST_COMMON_AWAIT_H_
 #define SIGNPOST_COMMON_AWAIT_H_
 
@@ -22,33 +22,64 @@
 
 namespace signpost {
 
-// `Result`: absl::Status or absl::StatusOr<T>. `start(done)` begins the call.
-template <typename Result = absl::Status, typename Start>
-Result Await(absl::Duration timeout, Start start) {
+// Await in two steps, for calls that are begun under a lock. `Result`: absl::Status or
+// absl::StatusOr<T>.
+template <typename Result = absl::Status>
+class Waiter {
+ public:
+  // What the call gets as its callback. Once per Waiter.
+  auto Callback() {
+    // Lives in the callback and its copies, so that it notices when the last of them is dropped.
+    struct Guard {
+      explicit Guard(std::shared_ptr<State> s) : state(std::move(s)) {}
+      ~Guard() { state->Set(absl::CancelledError("given up: the executor has stopped")); }
+      std::shared_ptr<State> state;
+    };
+    return [guard = std::make_shared<Guard>(state_)](Result result) {
+      guard->state->Set(std::move(result));
+    };
+  }
+
+  // Real time. Takes the result: once per Waiter.
+  Result Wait(absl::Duration timeout) {
+    const Clock& clock = Clock::Real();
+    const absl::Duration end = clock.MonotonicNow() + timeout;
+    MutexLock lock(state_->mutex);
+    while (!state_->result.has_value()) {
+      const absl::Duration left = end - clock.MonotonicNow();
+      if (left <= absl::ZeroDuration()) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("no answer in ", absl::FormatDuration(timeout)));
+      }
+      state_->changed.WaitFor(state_->mutex, left);
+    }
+    return *std::move(state_->result);
+  }
+
+ private:
   struct State {
     Mutex mutex;
     CondVar changed;
     std::optional<Result> result ABSL_GUARDED_BY(mutex);
-  };
-  auto state = std::make_shared<State>();
-  start([state](Result result) {
-    MutexLock lock(state->mutex);
-    state->result.emplace(std::move(result));
-    state->changed.SignalAll();
-  });
-  // A call ends by its own deadline; the slack lets its own error be the answer.
-  const Clock& clock = Clock::Real();
-  const absl::Duration end = clock.MonotonicNow() + timeout + absl::Seconds(1);
-  MutexLock lock(state->mutex);
-  while (!state->result.has_value()) {
-    const absl::Duration left = end - clock.MonotonicNow();
-    if (left <= absl::ZeroDuration()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("no answer in ", absl::FormatDuration(timeout)));
+
+    // The first one counts.
+    void Set(Result value) {
+      MutexLock lock(mutex);
+      if (result.has_value()) return;
+      result.emplace(std::move(value));
+      changed.SignalAll();
     }
-    state->changed.WaitFor(state->mutex, left);
-  }
-  return *std::move(state->result);
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+// `start(done)` begins the call.
+template <typename Result = absl::Status, typename Start>
+Result Await(absl::Duration timeout, Start start) {
+  Waiter<Result> waiter;
+  start(waiter.Callback());
+  // A call ends by its own deadline; the slack lets its own error be the answer.
+  return waiter.Wait(timeout + absl::Seconds(1));
 }
 
 }  // namespace signpost

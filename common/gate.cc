@@ -15,6 +15,12 @@ struct Gate::State {
   bool closed ABSL_GUARDED_BY(mutex) = false;
   // One entry per Pass; few at any time.
   std::vector<std::thread::id> inside ABSL_GUARDED_BY(mutex);
+  // Threads in Close() that hold a pass themselves: two of them must not wait for each other.
+  std::vector<std::thread::id> closing ABSL_GUARDED_BY(mutex);
+
+  static bool Has(const std::vector<std::thread::id>& threads, std::thread::id id) {
+    return std::find(threads.begin(), threads.end(), id) != threads.end();
+  }
 };
 
 Gate::Pass::Pass(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -50,10 +56,20 @@ void Gate::Close() {
   MutexLock lock(state->mutex);
   state->closed = true;
   const auto me = std::this_thread::get_id();
-  while (std::any_of(state->inside.begin(), state->inside.end(),
-                     [me](std::thread::id id) { return id != me; })) {
+  const bool inside = State::Has(state->inside, me);
+  if (inside) {
+    state->closing.push_back(me);
+    state->changed.SignalAll();
+  }
+  for (;;) {
+    bool busy = false;
+    for (const std::thread::id id : state->inside) {
+      busy = busy || (id != me && !(inside && State::Has(state->closing, id)));
+    }
+    if (!busy) break;
     state->changed.Wait(state->mutex);
   }
+  if (inside) state->closing.erase(std::find(state->closing.begin(), state->closing.end(), me));
 }
 
 bool Gate::closed() const {

@@ -38,7 +38,8 @@ class Gate {
   // A Pass is given back on the thread that got it.
   Pass Enter();
 
-  // After it has returned no Pass is held by another thread and none is given out. Idempotent.
+  // After it has returned no Pass is given out, and none is held by another thread (but those that
+  // are in Close() themselves, if this thread holds one too). Idempotent.
   void Close();
   bool closed() const;
 

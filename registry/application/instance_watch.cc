@@ -147,7 +147,7 @@ void InstanceWatch::OnAnswer(const std::shared_ptr<Revision>& revision,
   revision->asking = false;
   std::vector<std::string> ids;
   if (answer.ok()) {
-    revision->offers = PrepareOffers(std::move(answer->info));
+    revision->offers = PrepareOffers(app_, revision->name, std::move(answer->info));
     revision->error = absl::OkStatus();
     revision->failures = 0;
     ids.reserve(revision->members.size());

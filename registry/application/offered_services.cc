@@ -39,7 +39,9 @@ void SetIfAbsent(StringMap& map, const char* key, const std::string& value) {
 
 }  // namespace
 
-std::shared_ptr<const OfferedServices> PrepareOffers(MetadataPtr metadata) {
+std::shared_ptr<const OfferedServices> PrepareOffers(const std::string& app,
+                                                     const std::string& revision,
+                                                     MetadataPtr metadata) {
   auto offers = std::make_shared<OfferedServices>();
   std::map<std::string, std::set<int32_t>> ports;
   for (const auto& [key, info] : metadata->services) {
@@ -48,12 +50,18 @@ std::shared_ptr<const OfferedServices> PrepareOffers(MetadataPtr metadata) {
   for (const auto& [key, info] : metadata->services) {
     OfferedService offer;
     offer.info = &info;
-    auto params = std::make_shared<StringMap>(info.params);
-    SetIfAbsent(*params, "interface", info.name);
-    SetIfAbsent(*params, "group", info.group);
-    SetIfAbsent(*params, "version", info.version);
-    offer.weight = ServiceWeight(*params);
-    offer.params = std::move(params);
+    auto service = std::make_shared<EndpointService>();
+    service->name = info.key().ToString();
+    service->protocol = info.protocol;
+    service->app = app;
+    service->revision = revision;
+    service->path = info.path.empty() ? info.name : info.path;
+    service->params = info.params;
+    SetIfAbsent(service->params, "interface", info.name);
+    SetIfAbsent(service->params, "group", info.group);
+    SetIfAbsent(service->params, "version", info.version);
+    offer.weight = ServiceWeight(service->params);
+    offer.service = std::move(service);
     offer.several_ports = ports[info.protocol].size() > 1;
     offers->by_interface[info.name].push_back(std::move(offer));
   }
@@ -73,7 +81,7 @@ uint16_t PortOf(const ServiceInstance& instance, const OfferedService& offer) {
 
 bool IsEnabled(const ServiceInstance& instance, const OfferedService& offer) {
   const auto get = [&](const char* key) {
-    const absl::string_view value = Find(*offer.params, key);
+    const absl::string_view value = Find(offer.service->params, key);
     return value.empty() ? Find(instance.metadata, key) : value;
   };
   return get("disabled") != "true" && get("enabled") != "false";
@@ -83,14 +91,9 @@ EndpointSpec AddressOf(const InstancePtr& instance, const OfferedService& offer)
   EndpointSpec spec;
   spec.host = instance->host;
   spec.port = PortOf(*instance, offer);
-  spec.protocol = offer.info->protocol;
-  spec.app = instance->app;
-  spec.revision = std::string(instance->revision());
-  spec.service = offer.info->key().ToString();
-  spec.path = offer.info->path.empty() ? offer.info->name : offer.info->path;
   spec.weight = ParseWeight(Find(instance->metadata, "weight"), offer.weight);
   spec.timestamp_ms = instance->timestamp_ms();
-  spec.params = offer.params;
+  spec.service = offer.service;
   // Lives as long as the instance; no copy.
   spec.instance_metadata = std::shared_ptr<const StringMap>(instance, &instance->metadata);
   return spec;

@@ -19,9 +19,9 @@ namespace signpost::application_internal {
 
 struct OfferedService {
   const ServiceInfo* info = nullptr;  // of OfferedServices::metadata
-  // Shared by all endpoints; holds interface, group and version also where the document left them
-  // out.
-  std::shared_ptr<const StringMap> params;
+  // Shared by all endpoints. Its parameters hold interface, group and version also where the
+  // document left them out.
+  std::shared_ptr<const EndpointService> service;
   int32_t weight = 100;
   // Services of this protocol have several ports in this document.
   bool several_ports = false;
@@ -32,7 +32,10 @@ struct OfferedServices {
   std::map<std::string, std::vector<OfferedService>> by_interface;
 };
 
-std::shared_ptr<const OfferedServices> PrepareOffers(MetadataPtr metadata);
+// `app` and `revision`: what was asked for; a document need not name them.
+std::shared_ptr<const OfferedServices> PrepareOffers(const std::string& app,
+                                                     const std::string& revision,
+                                                     MetadataPtr metadata);
 
 // The port: the service's, except that the instance's dubbo.endpoints count where they name another
 // one for the protocol (instances on several ports may share a revision), unless the document

@@ -4,15 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "signpost/common/log.h"
 #include "signpost/common/status.h"
 
 namespace signpost::application_internal {
 namespace {
 
 // What makes two endpoints the same address of the same service.
-std::string IdentityOf(const EndpointSpec& spec, const ServiceInfo& info) {
-  return absl::StrCat(spec.app, "\n", spec.host, "\n", spec.port, "\n", MatchKey(info.key(), ""),
-                      "\n", spec.protocol, "\n", spec.path);
+std::string IdentityOf(const EndpointSpec& spec) {
+  const EndpointService& service = *spec.service;
+  return absl::StrCat(service.app, "\n", spec.host, "\n", spec.port, "\n", service.name, "\n",
+                      service.protocol, "\n", service.path);
 }
 
 }  // namespace
@@ -116,8 +118,14 @@ void ServiceSubscription::Recompute(const InstanceWatch& watch, const std::strin
           continue;
         }
         EndpointSpec spec = AddressOf(instance, offer);
-        std::string identity = IdentityOf(spec, *offer.info);
-        wanted[std::move(identity)] = owner_.table_.Intern(std::move(spec));
+        std::string identity = IdentityOf(spec);
+        Endpoint endpoint = owner_.table_.Intern(std::move(spec));
+        if (!endpoint) {
+          Log(LogLevel::kError, absl::StrCat(instance->app, " at ", id, ": left out: the process ",
+                                             "holds as many addresses as it can"));
+          continue;
+        }
+        wanted[std::move(identity)] = std::move(endpoint);
       }
     }
   }

@@ -56,6 +56,9 @@ NodeStat ToStat(const Stat& stat) {
   return {stat.czxid, stat.mzxid, stat.version, stat.ephemeralOwner};
 }
 
+// How long requests under way may take to end when a handle is closed.
+constexpr absl::Duration kDrainTimeout = absl::Milliseconds(500);
+
 void OnLibraryLog(const char* message) { Log(LogLevel::kDebug, message); }
 
 }  // namespace
@@ -78,6 +81,8 @@ struct ZookeeperSession::Handle {
   std::weak_ptr<ZookeeperSession> session;
   std::shared_ptr<Executor> executor;
   Mutex mutex;
+  CondVar changed;
+  size_t open ABSL_GUARDED_BY(mutex) = 0;  // slots in use
   std::deque<Slot> slots ABSL_GUARDED_BY(mutex);
   std::vector<Slot*> free ABSL_GUARDED_BY(mutex);
 
@@ -92,6 +97,7 @@ struct ZookeeperSession::Handle {
     slot->handle = this;
     slot->done = std::move(done);
     slot->used = true;
+    ++open;
     return slot;
   }
 
@@ -101,7 +107,19 @@ struct ZookeeperSession::Handle {
     slot->done = nullptr;
     slot->used = false;
     free.push_back(slot);
+    if (--open == 0) changed.SignalAll();
     return done;
+  }
+
+  // Until no request is open, at most `timeout`.
+  void Drain(absl::Duration timeout) {
+    const absl::Duration end = Clock::Real().MonotonicNow() + timeout;
+    MutexLock lock(mutex);
+    while (open > 0) {
+      const absl::Duration left = end - Clock::Real().MonotonicNow();
+      if (left <= absl::ZeroDuration()) return;
+      changed.WaitFor(mutex, left);
+    }
   }
 
   std::vector<ReplyCallback> TakeAll() {
@@ -273,6 +291,8 @@ void ZookeeperSession::OpenHandle() {
 }
 
 void ZookeeperSession::CloseHandle(std::unique_ptr<Handle> handle, const char* why) {
+  // The library leaks what is open when it is closed. A server that serves answers at once.
+  if (zoo_state(handle->zoo) == ZOO_CONNECTED_STATE) handle->Drain(kDrainTimeout);
   // After this no callback of the handle runs; what it still owed is answered here.
   zookeeper_close(handle->zoo);
   for (ReplyCallback& done : handle->TakeAll()) {
@@ -308,6 +328,7 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
     if (generation != generation_ || handle_ == nullptr) return;
   }
   std::vector<SessionEvent> events;
+  refused_ = state == ZOO_AUTH_FAILED_STATE;
   if (state == ZOO_CONNECTED_STATE) {
     backoff_.Reset();
     events = tracker_.Connected(session);
@@ -326,6 +347,12 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
   connected_ = tracker_.connected();
   for (SessionEvent event : events) events_.session(event);
   if (connected_) ReleaseWaiters();
+}
+
+absl::Status ZookeeperSession::WhyNotConnected() const {
+  return absl::UnavailableError(absl::StrCat(
+      "zookeeper ", options_.servers,
+      refused_ ? ": the credentials are refused" : ": not connected; is it there, and reachable?"));
 }
 
 void ZookeeperSession::ReleaseWaiters() {

@@ -182,6 +182,8 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   }
   Connection WhenConnected() { return Connection(shared_from_this()); }
 
+  // For people. Executor only.
+  absl::Status WhyNotConnected() const;
   bool connected() const { return connected_.load(); }
   bool closed() const { return closed_.load(); }
   int64_t session_id() const { return session_id_.load(); }
@@ -214,6 +216,7 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   // Executor only.
   SessionTracker tracker_;
   Backoff backoff_;
+  bool refused_ = false;  // the credentials, by the last answer
   std::vector<Resume> waiters_;
 
   std::atomic<bool> connected_{false};

@@ -27,7 +27,8 @@ constexpr uint16_t kDefaultPort = 2181;
 
 class ZookeeperStore final : public Store {
  public:
-  ZookeeperStore(SessionOptions options, std::shared_ptr<Executor> executor)
+  ZookeeperStore(SessionOptions options, absl::Duration patience,
+                 std::shared_ptr<Executor> executor)
       : executor_(std::move(executor)) {
     // The session is there before those who listen to it; events find them through this.
     auto link = std::make_shared<std::weak_ptr<ZookeeperWatches>>();
@@ -40,7 +41,7 @@ class ZookeeperStore final : public Store {
     };
     session_ = ZookeeperSession::Prepare(std::move(options), std::move(events), executor_);
     calls_ = std::make_shared<ZookeeperCalls>(session_, executor_);
-    watches_ = std::make_shared<ZookeeperWatches>(session_, executor_);
+    watches_ = std::make_shared<ZookeeperWatches>(session_, executor_, patience);
     *link = watches_;
     session_->Open();
   }
@@ -224,8 +225,8 @@ absl::StatusOr<std::unique_ptr<Store>> OpenZookeeperStore(const Url& url,
   if (!url.username().empty())
     options.credentials = absl::StrCat(url.username(), ":", url.password());
   options.timeout = absl::Milliseconds(*session);
-  return std::unique_ptr<Store>(
-      std::make_unique<ZookeeperStore>(std::move(options), std::move(executor)));
+  return std::unique_ptr<Store>(std::make_unique<ZookeeperStore>(
+      std::move(options), absl::Milliseconds(*timeout), std::move(executor)));
 }
 
 absl::StatusOr<std::unique_ptr<RegistryCentre>> OpenZookeeperCentre(const Url& url,

@@ -57,8 +57,14 @@ void ZookeeperWatches::AddValue(const std::string& key, std::shared_ptr<ValueLis
   }
   auto shared = value;
   shared->listeners.push_back(listener);
-  if (shared->known && !shared->failed) Tell(listener, shared->shown);
+  if (!shared->error.ok()) {
+    Tell(listener, shared->error);
+  } else if (shared->known) {
+    listener->told = true;
+    Tell(listener, shared->shown);
+  }
   if (!shared->busy && shared->marked) SyncValue(shared);
+  if (!shared->known) ComplainLater();
 }
 
 void ZookeeperWatches::RemoveValue(const std::string& key, const ValueListener* listener) {
@@ -122,18 +128,22 @@ Flow ZookeeperWatches::SyncValue(std::shared_ptr<Value> value) {
 }
 
 void ZookeeperWatches::ShowValue(Value& value, absl::StatusOr<StoreValue> now) {
-  const bool changed = !value.known || value.failed || !Same(value.shown, now);
+  const bool changed = !value.known || !value.error.ok() || !Same(value.shown, now);
   value.known = true;
-  value.failed = false;
+  value.error = absl::OkStatus();
   value.shown = std::move(now);
   const auto listeners = value.listeners;
   for (const auto& listener : listeners) {
-    if (changed || !listener->told) Tell(listener, value.shown);
+    if (changed || !listener->told) {
+      listener->told = true;
+      Tell(listener, value.shown);
+    }
   }
 }
 
 void ZookeeperWatches::FailValue(Value& value, const absl::Status& status) {
-  if (std::exchange(value.failed, true)) return;
+  if (!value.error.ok()) return;
+  value.error = status;
   const auto listeners = value.listeners;
   for (const auto& listener : listeners) Tell(listener, status);
 }
@@ -150,16 +160,14 @@ void ZookeeperWatches::AddTree(const std::string& prefix, std::shared_ptr<TreeLi
   }
   const auto tree = slot;
   tree->listeners.push_back(listener);
-  if (tree->known && !tree->failed) {
-    TreeDelta all;
-    for (const auto& [name, node] : tree->nodes) {
-      if (node.shown.has_value()) all.added.push_back({name, true, *node.shown});
-    }
-    std::sort(all.added.begin(), all.added.end(),
-              [](const StoreChild& a, const StoreChild& b) { return a.name < b.name; });
-    Tell(listener, std::move(all));
+  if (!tree->error.ok()) {
+    Tell(listener, tree->error);
+  } else if (tree->known) {
+    listener->told = true;
+    Tell(listener, AllOf(*tree));
   }
   if (!tree->busy && tree->list) SyncTree(tree);
+  if (!tree->known) ComplainLater();
 }
 
 void ZookeeperWatches::RemoveTree(const std::string& prefix, const TreeListener* listener) {
@@ -288,6 +296,16 @@ void ZookeeperWatches::TakeReplies(Tree& tree, const std::vector<std::string>& n
   }
 }
 
+TreeDelta ZookeeperWatches::AllOf(const Tree& tree) {
+  TreeDelta all;
+  for (const auto& [name, node] : tree.nodes) {
+    if (node.shown.has_value()) all.added.push_back({name, true, *node.shown});
+  }
+  std::sort(all.added.begin(), all.added.end(),
+            [](const StoreChild& a, const StoreChild& b) { return a.name < b.name; });
+  return all;
+}
+
 void ZookeeperWatches::ShowTree(Tree& tree) {
   TreeDelta delta;
   for (const std::string& name : tree.touched) {
@@ -310,9 +328,9 @@ void ZookeeperWatches::ShowTree(Tree& tree) {
     node.fresh.reset();
   }
   tree.touched.clear();
-  const bool tell = !tree.known || tree.failed || !delta.empty();
+  const bool tell = !tree.known || !tree.error.ok() || !delta.empty();
   tree.known = true;
-  tree.failed = false;
+  tree.error = absl::OkStatus();
   std::optional<TreeDelta> all;
   const auto listeners = tree.listeners;
   for (const auto& listener : listeners) {
@@ -320,20 +338,15 @@ void ZookeeperWatches::ShowTree(Tree& tree) {
       if (tell) Tell(listener, delta);
       continue;
     }
-    if (!all.has_value()) {
-      all.emplace();
-      for (const auto& [name, node] : tree.nodes) {
-        if (node.shown.has_value()) all->added.push_back({name, true, *node.shown});
-      }
-      std::sort(all->added.begin(), all->added.end(),
-                [](const StoreChild& a, const StoreChild& b) { return a.name < b.name; });
-    }
+    if (!all.has_value()) all = AllOf(tree);
+    listener->told = true;
     Tell(listener, *all);
   }
 }
 
 void ZookeeperWatches::FailTree(Tree& tree, const absl::Status& status) {
-  if (std::exchange(tree.failed, true)) return;
+  if (!tree.error.ok()) return;
+  tree.error = status;
   const auto listeners = tree.listeners;
   for (const auto& listener : listeners) Tell(listener, status);
 }
@@ -394,6 +407,23 @@ void ZookeeperWatches::SyncMarked() {
   for (const auto& [prefix, tree] : std::map(trees_)) {
     if (!tree->busy && (tree->list || !tree->marked.empty())) SyncTree(tree);
   }
+}
+
+void ZookeeperWatches::ComplainLater() {
+  if (session_->connected() || std::exchange(complaining_, true)) return;
+  executor_->PostAfter(patience_, [weak = weak_from_this()] {
+    auto self = weak.lock();
+    if (self == nullptr) return;
+    self->complaining_ = false;
+    if (self->session_->connected() || self->session_->closed()) return;
+    const absl::Status why = self->session_->WhyNotConnected();
+    for (const auto& [key, value] : std::map(self->values_)) {
+      if (!value->known) self->FailValue(*value, Annotate(why, key));
+    }
+    for (const auto& [prefix, tree] : std::map(self->trees_)) {
+      if (!tree->known) self->FailTree(*tree, Annotate(why, prefix));
+    }
+  });
 }
 
 void ZookeeperWatches::RetryLater() {

@@ -38,7 +38,7 @@ struct Listener {
   explicit Listener(Callback fn) : callback(std::move(fn)) {}
   Gate gate;
   Callback callback;
-  bool told = false;
+  bool told = false;  // the present state once, and each change since
 };
 using ValueListener = Listener<Store::WatchCallback>;
 using TreeListener = Listener<Store::TreeCallback>;
@@ -46,9 +46,13 @@ using SessionListener = Listener<Store::SessionCallback>;
 
 class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
  public:
+  // `patience`: without a connection for so long, a new watch is told that nothing is known.
   ZookeeperWatches(std::shared_ptr<ZookeeperSession> session, std::shared_ptr<Executor> executor,
-                   size_t limit = kWatchLimit)
-      : session_(std::move(session)), executor_(std::move(executor)), limit_(limit) {}
+                   absl::Duration patience = absl::Seconds(5), size_t limit = kWatchLimit)
+      : session_(std::move(session)),
+        executor_(std::move(executor)),
+        patience_(patience),
+        limit_(limit) {}
 
   void AddValue(const std::string& key, std::shared_ptr<ValueListener> listener);
   void AddTree(const std::string& prefix, std::shared_ptr<TreeListener> listener);
@@ -70,9 +74,9 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
     std::vector<std::shared_ptr<ValueListener>> listeners;
     bool busy = false;
     bool marked = true;
-    bool known = false;   // `shown` is what the listeners were told
-    bool failed = false;  // they were told that it is not known
+    bool known = false;  // `shown` is what the listeners were told
     absl::StatusOr<StoreValue> shown;
+    absl::Status error;  // they were told that it is not known
     size_t bytes = 0;
     bool dropped = false;
   };
@@ -91,7 +95,7 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
     bool list = true;               // the names have to be read
     bool busy = false;
     bool known = false;
-    bool failed = false;
+    absl::Status error;
     size_t bytes = 0;
     bool dropped = false;
   };
@@ -101,11 +105,14 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
   // Takes in the names; false if the watches would be too many.
   bool TakeNames(Tree& tree, std::vector<std::string> names);
   void TakeReplies(Tree& tree, const std::vector<std::string>& names, std::vector<Reply> replies);
+  static TreeDelta AllOf(const Tree& tree);
   void ShowTree(Tree& tree);
   void ShowValue(Value& value, absl::StatusOr<StoreValue> now);
   void FailValue(Value& value, const absl::Status& status);
   void FailTree(Tree& tree, const absl::Status& status);
   absl::Status TooMany(const std::string& path) const;
+  // Tells the new watches when there is still no connection after a while.
+  void ComplainLater();
   // Tries what failed again, although nothing happened.
   void RetryLater();
   void SyncMarked();
@@ -117,7 +124,6 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
   void Tell(const std::shared_ptr<L>& listener, Args&&... args) {
     if (const Gate::Pass all = gate_.Enter()) {
       if (const Gate::Pass one = listener->gate.Enter()) {
-        listener->told = true;
         listener->callback(std::forward<Args>(args)...);
       }
     }
@@ -125,10 +131,12 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
 
   const std::shared_ptr<ZookeeperSession> session_;
   const std::shared_ptr<Executor> executor_;
+  const absl::Duration patience_;
   const size_t limit_;
   Gate gate_;
   size_t bytes_ = 0;
   bool retrying_ = false;
+  bool complaining_ = false;
   std::map<std::string, std::shared_ptr<Value>> values_;
   std::map<std::string, std::shared_ptr<Tree>> trees_;
   std::vector<std::shared_ptr<SessionListener>> sessions_;

@@ -89,8 +89,8 @@ TEST_F(ClientTest, ExportedIsFoundAndPicked) {
   auto pick = (*directory)->Pick(Request());
   ASSERT_TRUE(pick.ok()) << pick.status();
   EXPECT_EQ(pick->endpoint.address(), "192.0.2.1:50051");
-  EXPECT_EQ(pick->endpoint->protocol, "tri");
-  EXPECT_EQ(pick->endpoint->app, "shop");
+  EXPECT_EQ(pick->endpoint->service->protocol, "tri");
+  EXPECT_EQ(pick->endpoint->service->app, "shop");
   (*directory)->Done(*pick, CallOutcome());
   EXPECT_EQ((*directory)->apps(), std::vector<std::string>{"shop"});
 }

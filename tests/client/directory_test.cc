@@ -66,6 +66,8 @@ class MethodRouter final : public Router {
 class DirectoryTest : public testing::Test {
  protected:
   DirectoryTest() { registry_->executor = executor_; }
+  // What a directory posts when it goes holds the executor.
+  ~DirectoryTest() override { executor_->RunUntilIdle(); }
 
   Directory::Parts Parts() {
     Directory::Parts parts;

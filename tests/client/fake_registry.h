@@ -23,9 +23,11 @@ inline EndpointSpec GreeterAt(int last, int32_t weight = 100) {
   EndpointSpec spec;
   spec.host = "192.0.2." + std::to_string(last);
   spec.port = 20880;
-  spec.protocol = "tri";
-  spec.app = "shop";
-  spec.path = "org.example.Greeter";
+  EndpointService service;
+  service.name = service.path = "org.example.Greeter";
+  service.protocol = "tri";
+  service.app = "shop";
+  spec.service = std::make_shared<EndpointService>(std::move(service));
   spec.weight = weight;
   return spec;
 }

@@ -10,13 +10,20 @@
 namespace signpost {
 namespace {
 
+std::shared_ptr<const EndpointService> Service(StringMap params = {}) {
+  EndpointService service;
+  service.name = service.path = "org.acme.Shop";
+  service.protocol = "tri";
+  service.app = "shop";
+  service.params = std::move(params);
+  return std::make_shared<EndpointService>(std::move(service));
+}
+
 EndpointSpec Spec(int n, int weight = 100) {
   EndpointSpec spec;
   spec.host = absl::StrCat("10.0.", n / 250, ".", n % 250);
   spec.port = 20880;
-  spec.protocol = "tri";
-  spec.app = "shop";
-  spec.path = "org.acme.Shop";
+  spec.service = Service();
   spec.weight = weight;
   return spec;
 }
@@ -42,11 +49,11 @@ std::set<uint32_t> Ids(const std::vector<Endpoint>& endpoints) {
 TEST(EndpointTableTest, EqualSpecsAreOneRecord) {
   EndpointTable table;
   EndpointSpec spec = Spec(1);
-  spec.params = std::make_shared<StringMap>(StringMap{{"timeout", "10"}});
+  spec.service = Service({{"timeout", "10"}});
   const Endpoint a = table.Intern(spec);
-  spec.params = std::make_shared<StringMap>(StringMap{{"timeout", "10"}});
+  spec.service = Service({{"timeout", "10"}});
   const Endpoint b = table.Intern(spec);
-  spec.params = std::make_shared<StringMap>(StringMap{{"timeout", "11"}});
+  spec.service = Service({{"timeout", "11"}});
   const Endpoint c = table.Intern(spec);
   EXPECT_EQ(a, b);
   EXPECT_NE(a, c);
@@ -73,7 +80,7 @@ TEST(EndpointTableTest, TheLastReferenceFreesTheRecordAndItsId) {
 TEST(EndpointTest, AddressAndParameters) {
   EndpointTable table;
   EndpointSpec spec = Spec(1);
-  spec.params = std::make_shared<StringMap>(StringMap{{"a", "service"}});
+  spec.service = Service({{"a", "service"}});
   spec.instance_metadata = std::make_shared<StringMap>(StringMap{{"a", "instance"}, {"b", "x"}});
   const Endpoint v4 = table.Intern(spec);
   EXPECT_EQ(v4.address(), "10.0.0.1:20880");
@@ -167,7 +174,7 @@ TEST(AddressListTest, AListKeepsItsRecordsAlive) {
   Endpoint last = next->at(0);
   next = nullptr;
   EXPECT_EQ(table.size(), 1u);
-  EXPECT_EQ(last->app, "shop");
+  EXPECT_EQ(last->service->app, "shop");
 }
 
 }  // namespace

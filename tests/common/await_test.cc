@@ -31,5 +31,25 @@ TEST(AwaitTest, TheDeadlineEndsItAndALateCallbackIsHarmless) {
   late(absl::OkStatus());
 }
 
+TEST(AwaitTest, ADroppedCallbackEndsIt) {
+  const absl::Status status = Await(absl::InfiniteDuration(), [](auto done) { (void)done; });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+}
+
+TEST(WaiterTest, InTwoSteps) {
+  Waiter<absl::StatusOr<int>> waiter;
+  auto done = waiter.Callback();
+  auto copy = done;
+  copy(7);
+  done(8);
+  EXPECT_EQ(*waiter.Wait(absl::Seconds(5)), 7);
+}
+
+TEST(WaiterTest, TimeRunsOut) {
+  Waiter<> waiter;
+  const auto done = waiter.Callback();
+  EXPECT_EQ(waiter.Wait(absl::Milliseconds(1)).code(), absl::StatusCode::kDeadlineExceeded);
+}
+
 }  // namespace
 }  // namespace signpost

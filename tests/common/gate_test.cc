@@ -37,6 +37,40 @@ TEST(GateTest, APassMayOutliveTheGate) {
   EXPECT_TRUE(pass);
 }
 
+TEST(GateTest, TwoThatAreInsideCloseAtOnce) {
+  for (int round = 0; round < 50; ++round) {
+    Gate gate;
+    std::atomic<int> inside{0};
+    const auto work = [&] {
+      const Gate::Pass pass = gate.Enter();
+      ++inside;
+      while (inside < 2) std::this_thread::yield();
+      gate.Close();
+    };
+    std::thread first(work);
+    std::thread second(work);
+    first.join();
+    second.join();
+    EXPECT_FALSE(gate.Enter());
+  }
+}
+
+TEST(GateTest, OneOutsideWaitsForOneThatClosesInside) {
+  Gate gate;
+  std::atomic<bool> entered{false};
+  int shared = 0;
+  std::thread worker([&] {
+    const Gate::Pass pass = gate.Enter();
+    entered = true;
+    gate.Close();
+    shared = 1;
+  });
+  while (!entered) std::this_thread::yield();
+  gate.Close();
+  EXPECT_EQ(shared, 1);
+  worker.join();
+}
+
 TEST(GateTest, NothingIsInsideAfterClose) {
   for (int round = 0; round < 50; ++round) {
     Gate gate;

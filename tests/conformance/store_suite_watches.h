@@ -98,7 +98,8 @@ TEST_P(StoreSuite, WatchTreeSeesNamesThatOnlyHaveChildren) {
   ExpectTree(*told, {});
 }
 
-// Writes that fall between the call of WatchTree and its first delivery, at any moment of it.
+// TC-23: writes that fall between the call of WatchTree and its first delivery, at any moment of
+// it.
 TEST_P(StoreSuite, NoWriteIsLostWhileAWatchBegins) {
   constexpr int kRounds = 30;
   for (int round = 0; round < kRounds; ++round) {

@@ -62,6 +62,7 @@ class ServiceNameMappingTest : public testing::Test {
   std::unique_ptr<ServiceNameMapping> mapping_;
 };
 
+// TC-07
 TEST_F(ServiceNameMappingTest, AddsOnce) {
   store_.Put(kEcho, "shop-2,my-shop");
   ASSERT_TRUE(Map("shop").ok());
@@ -76,6 +77,7 @@ TEST_F(ServiceNameMappingTest, TheFirstCreates) {
   EXPECT_EQ(store_.TextOf(kEcho), "shop");
 }
 
+// TC-06
 TEST_F(ServiceNameMappingTest, ApplicationsThatRaceAreAllIn) {
   for (const int count : {2, 20}) {
     store_.Remove(kEcho);

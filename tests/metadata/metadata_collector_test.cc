@@ -74,6 +74,7 @@ TEST(MetadataCollectorTest, FillsInWhatJavaConsumersLookAt) {
 }
 
 // Two starts of one provider: other process, other host, other order.
+// TC-09
 TEST(MetadataCollectorTest, RevisionIsOfTheContentAlone) {
   const std::string first = BuildOf({Service("Echo", "&pid=1&timestamp=1&bind.ip=10.0.0.1"),
                                      Service("Greet", "&pid=1&timestamp=2&bind.ip=10.0.0.1")})
@@ -85,6 +86,7 @@ TEST(MetadataCollectorTest, RevisionIsOfTheContentAlone) {
   EXPECT_EQ(first, second);
 }
 
+// TC-09
 TEST(MetadataCollectorTest, RevisionComesBackWithTheContent) {
   MetadataCollector collector("shop");
   const Url echo = Service("Echo");

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "signpost/common/manual_executor.h"
 #include "signpost/metadata/memory_metadata_report.h"
+#include "tests/support/fake_fetcher.h"
 
 namespace signpost {
 namespace {
@@ -43,45 +44,6 @@ std::shared_ptr<const ServiceInstance> InstanceOf(const std::string& host,
   if (speaks) instance->metadata["meta-v"] = "2.0.0";
   return instance;
 }
-
-// What each host answers, and who was asked. Shared with the fetcher, which the resolver owns.
-struct Hosts {
-  std::map<std::string, absl::StatusOr<MetadataInfo>> answers;  // none: silence
-  std::vector<std::string> asked;
-  std::vector<CallOptions> options;
-  std::vector<MetadataFetcher::FetchCallback> silent;
-  bool inside_the_call = false;
-};
-
-class FakeFetcher final : public MetadataFetcher {
- public:
-  FakeFetcher(Executor& executor, Hosts& hosts) : executor_(executor), hosts_(hosts) {}
-
-  bool Speaks(const ServiceInstance& instance) const override {
-    return instance.metadata.count("meta-v") != 0;
-  }
-  void Fetch(const ServiceInstance& instance, const std::string&, const CallOptions& options,
-             FetchCallback done) override {
-    hosts_.asked.push_back(instance.host);
-    hosts_.options.push_back(options);
-    const auto it = hosts_.answers.find(instance.host);
-    if (it == hosts_.answers.end()) {
-      hosts_.silent.push_back(std::move(done));
-      return;
-    }
-    if (hosts_.inside_the_call) {
-      std::move(done)(it->second);
-      return;
-    }
-    executor_.Post([done = std::move(done), answer = it->second]() mutable {
-      std::move(done)(std::move(answer));
-    });
-  }
-
- private:
-  Executor& executor_;
-  Hosts& hosts_;
-};
 
 class MetadataResolverTest : public testing::Test {
  protected:
@@ -116,7 +78,7 @@ class MetadataResolverTest : public testing::Test {
 
   SimulatedClock clock_;
   ManualExecutor executor_{clock_};
-  Hosts hosts_;
+  FakeHosts hosts_;
   MemoryMetadataReport report_{executor_};
   std::unique_ptr<MetadataResolver> resolver_;
 };
@@ -202,6 +164,7 @@ TEST_F(MetadataResolverTest, SameRevisionOfTwoApplicationsIsTwoDocuments) {
 }
 
 // An instance on its way out still shows the revision but has withdrawn its services.
+// TC-11
 TEST_F(MetadataResolverTest, EmptyAnswerIsNotUsedAndTheNextInstanceIsAsked) {
   hosts_.answers.insert({"leaving", InfoOf("r1", 0)});
   absl::StatusOr<ResolvedMetadata> result = Resolve("r1", {InstanceOf("leaving", "local")});

@@ -69,6 +69,7 @@ TEST(RevisionTest, VectorWithTwoServices) {
   EXPECT_EQ(ComputeRevision(InfoOf("demo", {b, a})), "a7100d51e8c6624892b85c56cd472e47");
 }
 
+// TC-10
 TEST(RevisionTest, VectorOfJava) {
   EXPECT_EQ(ComputeRevision(InfoOf("demo", {Echo()})), "413b53c7e0703f846c8ff97198affdb5");
 }
@@ -79,6 +80,7 @@ TEST(RevisionTest, RevisionFieldDoesNotCount) {
   EXPECT_EQ(ComputeRevision(info), ComputeRevision(InfoOf("demo", {Echo()})));
 }
 
+// TC-10
 TEST(RevisionTest, VariantsDifferPairwise) {
   std::map<std::string, MetadataInfo> variants;
   variants["base"] = InfoOf("demo", {Echo()});

@@ -44,9 +44,11 @@ class RouterChainTest : public testing::Test {
       EndpointSpec spec;
       spec.host = "192.0.2." + std::to_string(i + 1);
       spec.port = 20880;
-      spec.protocol = "tri";
-      spec.app = "shop";
-      spec.path = "org.example.Greeter";
+      EndpointService service;
+      service.name = service.path = "org.example.Greeter";
+      service.protocol = "tri";
+      service.app = "shop";
+      spec.service = std::make_shared<EndpointService>(std::move(service));
       wanted.push_back(table_.Intern(std::move(spec)));
     }
     auto empty = AddressList::Empty();

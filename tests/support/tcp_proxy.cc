@@ -85,6 +85,11 @@ void TcpProxy::Run() {
       close(server);
       continue;
     }
+    sockaddr_in local{};
+    socklen_t length = sizeof(local);
+    if (getsockname(server, reinterpret_cast<sockaddr*>(&local), &length) == 0) {
+      upstream_port_ = ntohs(local.sin_port);
+    }
     fds.push_back(client);
     fds.push_back(server);
   }

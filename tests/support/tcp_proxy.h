@@ -23,6 +23,8 @@ class TcpProxy {
   void Restore() { broken_ = false; }
 
   std::string address() const;
+  // Port from which the newest connection reaches the target, to know it there; 0: none yet.
+  uint16_t upstream_port() const { return upstream_port_; }
 
  private:
   void Run();
@@ -30,6 +32,7 @@ class TcpProxy {
   const uint16_t target_;
   int listener_ = -1;
   uint16_t port_ = 0;
+  std::atomic<uint16_t> upstream_port_{0};
   std::atomic<bool> broken_{false};
   std::atomic<bool> stop_{false};
   std::thread thread_;

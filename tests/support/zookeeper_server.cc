@@ -12,9 +12,11 @@
 #include <fstream>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "tests/support/child_process.h"
 
 namespace signpost {
@@ -126,17 +128,43 @@ int ZookeeperServer::Sessions() const { return Number(Word("mntr"), "zk_global_s
 
 int ZookeeperServer::Watches() const { return Number(Word("mntr"), "zk_watch_count"); }
 
+std::string ZookeeperServer::SessionOf(uint16_t port) const {
+  // " /127.0.0.1:41234[1](queued=0,recved=9,sent=9,sid=0x1000a,lop=PING,..."
+  const std::string from = absl::StrCat("/127.0.0.1:", port, "[");
+  for (absl::string_view line : absl::StrSplit(Word("cons"), '\n')) {
+    if (!absl::StrContains(line, from)) continue;
+    for (absl::string_view field : absl::StrSplit(line, absl::ByAnyChar("(,)"))) {
+      if (absl::ConsumePrefix(&field, "sid=") && field != "0x0") return std::string(field);
+    }
+  }
+  return "";
+}
+
+bool ZookeeperServer::WaitForEndOf(const std::string& session, absl::Duration timeout) const {
+  return Poll(timeout, [&] {
+    const std::string sessions = Word("dump");
+    if (!absl::StrContains(sessions, "SessionTracker dump")) return false;
+    for (absl::string_view word : absl::StrSplit(sessions, absl::ByAnyChar(" \t\r\n"))) {
+      if (absl::StripSuffix(word, ":") == session) return false;
+    }
+    return true;
+  });
+}
+
 bool ZookeeperServer::WaitForSessions(int count, absl::Duration timeout) const {
-  const absl::Duration round = absl::Milliseconds(100);
-  const auto few = [&] {
+  return Poll(timeout, [&] {
     const int now = Sessions();
     return now >= 0 && now <= count;
-  };
+  });
+}
+
+bool ZookeeperServer::Poll(absl::Duration timeout, const std::function<bool()>& good) {
+  const absl::Duration round = absl::Milliseconds(100);
   for (absl::Duration waited; waited < timeout; waited += round) {
-    if (few()) return true;
+    if (good()) return true;
     poll(nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(round)));
   }
-  return few();
+  return good();
 }
 
 }  // namespace signpost

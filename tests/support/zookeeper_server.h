@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -36,10 +37,15 @@ class ZookeeperServer {
   int Sessions() const;
   // Watches that the server keeps, of all kinds; -1 if it does not serve.
   int Watches() const;
+  // The session ("0x...") of the connection that comes from `port` of the loopback; "" if none.
+  std::string SessionOf(uint16_t port) const;
+  // Whether the server says that `session` has ended, within `timeout`.
+  bool WaitForEndOf(const std::string& session, absl::Duration timeout) const;
   // Whether it serves and has at most `count` sessions, within `timeout`.
   bool WaitForSessions(int count, absl::Duration timeout) const;
 
  private:
+  static bool Poll(absl::Duration timeout, const std::function<bool()>& good);
   absl::Status Run(const std::string& script, const std::string& argument);
   pid_t pid() const;
 

@@ -41,8 +41,8 @@ std::vector<Endpoint> Sorted(const AddressList& list) {
   std::vector<Endpoint> endpoints;
   list.ForEach([&](const Endpoint& endpoint) { endpoints.push_back(endpoint); });
   std::sort(endpoints.begin(), endpoints.end(), [](const Endpoint& a, const Endpoint& b) {
-    return std::tie(a->host, a->port, a->protocol, a->app) <
-           std::tie(b->host, b->port, b->protocol, b->app);
+    return std::tie(a->host, a->port, a->service->protocol, a->service->app) <
+           std::tie(b->host, b->port, b->service->protocol, b->service->app);
   });
   return endpoints;
 }
@@ -53,12 +53,11 @@ Json EndpointsJson(const std::vector<Endpoint>& endpoints) {
     Json json;
     json.Set("host", endpoint->host);
     json.Set("port", int64_t{endpoint->port});
-    json.Set("protocol", endpoint->protocol);
-    json.Set("app", endpoint->app);
-    json.Set("revision", endpoint->revision);
+    json.Set("protocol", endpoint->service->protocol);
+    json.Set("app", endpoint->service->app);
+    json.Set("revision", endpoint->service->revision);
     json.Set("weight", int64_t{endpoint->weight});
-    json.Set("params", endpoint->params == nullptr ? Json(Json::Object())
-                                                   : JsonFromStringMap(*endpoint->params));
+    json.Set("params", JsonFromStringMap(endpoint->service->params));
     array.Append(std::move(json));
   }
   return array;
@@ -67,8 +66,8 @@ Json EndpointsJson(const std::vector<Endpoint>& endpoints) {
 void PrintEndpoints(std::ostream& out, const std::vector<Endpoint>& endpoints) {
   Table table({"ADDRESS", "PROTOCOL", "APP", "REVISION", "WEIGHT"});
   for (const Endpoint& endpoint : endpoints) {
-    table.Add({endpoint.address(), endpoint->protocol, endpoint->app, endpoint->revision,
-               absl::StrCat(endpoint->weight)});
+    table.Add({endpoint.address(), endpoint->service->protocol, endpoint->service->app,
+               endpoint->service->revision, absl::StrCat(endpoint->weight)});
   }
   table.Print(out);
 }

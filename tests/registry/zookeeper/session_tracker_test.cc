@@ -44,6 +44,7 @@ TEST(SessionTrackerTest, ExpiredThenNew) {
 }
 
 // The change of the id is what counts: a late "expired" of the old session restores nothing twice.
+// TC-15
 TEST(SessionTrackerTest, NewSessionThenLateExpired) {
   SessionTracker tracker;
   tracker.Connected(kFirst);

@@ -36,6 +36,7 @@ TEST_F(ZookeeperSessionTest, CloseEndsTheSessionAtOnce) {
   EXPECT_FALSE(store.IsAvailable());
 }
 
+// TC-13
 TEST_F(ZookeeperSessionTest, ShortGapKeepsTheSessionAndItsNode) {
   TcpProxy proxy(g_server->port());
   Store& store = Open(proxy.address(), "", "session=20000");

@@ -37,15 +37,19 @@ class ZookeeperFixture final : public StoreFixture {
 
   std::string root() override { return root_; }
 
-  // Nothing reaches the server until it has ended the session.
+  // Nothing of the handle reaches the server until that has ended the session.
   bool ExpireSession(Store& store) override {
-    // Handles connect by themselves: first all of them have to be there.
-    const int before = AtRest([] { return g_server->Sessions(); });
-    proxies_[&store]->Break();
-    // Longer than the session of 4 s lives: fewer sessions alone may mean that another one ended.
-    for (int i = 0; i < 60; ++i) poll(nullptr, 0, 100);
-    const bool ended = g_server->WaitForSessions(before - 1, absl::Seconds(30));
-    proxies_[&store]->Restore();
+    TcpProxy& proxy = *proxies_[&store];
+    // Handles connect by themselves.
+    std::string session;
+    for (int i = 0; i < 200 && session.empty(); ++i) {
+      session = g_server->SessionOf(proxy.upstream_port());
+      if (session.empty()) poll(nullptr, 0, 50);
+    }
+    EXPECT_FALSE(session.empty());
+    proxy.Break();
+    const bool ended = !session.empty() && g_server->WaitForEndOf(session, absl::Seconds(30));
+    proxy.Restore();
     EXPECT_TRUE(ended);
     return ended;
   }

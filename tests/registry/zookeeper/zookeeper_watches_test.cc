@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/registry/zookeeper/zookeeper_test.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace signpost {
 namespace {
@@ -105,6 +106,24 @@ TEST_F(ZookeeperWatchesTest, TooManyWatchedPathsAreRefused) {
   ASSERT_TRUE(Put(store, Root() + "/small/a", "1").ok());
   Seen small(store, Root() + "/small");
   EXPECT_THAT(small.WaitFor({{"a", "1"}}), ElementsAre(Pair("a", "1")));
+}
+
+TEST_F(ZookeeperWatchesTest, WithoutAConnectionAWatchSaysSo) {
+  TcpProxy proxy(g_server->port());
+  proxy.Break();
+  ASSERT_TRUE(Put(Open(), Root() + "/app/1", "a").ok());
+  Store& store = Open(proxy.address(), "", "session=4000&timeout=200");
+  Seen seen(store, Root() + "/app");
+  const absl::Status error = seen.WaitForError();
+  EXPECT_EQ(error.code(), absl::StatusCode::kUnavailable) << error;
+  EXPECT_TRUE(absl::StrContains(error.message(), proxy.address())) << error;
+  EXPECT_TRUE(absl::StrContains(error.message(), "not connected")) << error;
+  // One that comes later hears it at once, and both hear what is there when it is known.
+  Seen late(store, Root() + "/app");
+  EXPECT_EQ(late.WaitForError(), error);
+  proxy.Restore();
+  EXPECT_THAT(seen.WaitFor({{"1", "a"}}), ElementsAre(Pair("1", "a")));
+  EXPECT_THAT(late.WaitFor({{"1", "a"}}), ElementsAre(Pair("1", "a")));
 }
 
 }  // namespace

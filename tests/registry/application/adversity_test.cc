@@ -1,0 +1,178 @@
+// What centres and peers do to the application level: pauses, events out of order, answers that do
+// not belong to the question.
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/registry/application/application_test.h"
+#include "tests/support/fake_fetcher.h"
+#include "tests/support/forwarding_store.h"
+
+namespace signpost {
+namespace {
+
+MetadataInfo DocumentOf(const std::string& revision, bool withdrawn) {
+  MetadataInfo info;
+  info.app = "shop";
+  info.revision = revision;
+  if (withdrawn) return info;
+  ServiceInfo service;
+  service.name = service.path = "org.example.Echo";
+  service.protocol = "tri";
+  info.services[service.match_key()] = service;
+  return info;
+}
+
+class AdversityTest : public ApplicationRegistryTest {};
+
+// TC-11
+TEST_F(AdversityTest, AnInstanceThatHasWithdrawnItsServicesIsNotBelieved) {
+  FakeHosts hosts;
+  hosts.answers.emplace("192.0.2.1", DocumentOf("r1", true));
+  hosts.answers.emplace("192.0.2.2", DocumentOf("r1", false));
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  for (const char* host : {"192.0.2.1", "192.0.2.2"}) {
+    PutInstance("shop", host, "r1", {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
+  }
+  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
+  fetchers.push_back(std::make_unique<FakeFetcher>(*executor_, hosts));
+  auto consumer = Start("", NewLocalStore(local_, executor_), std::move(fetchers));
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  Run();
+  EXPECT_EQ(hosts.asked, (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
+  EXPECT_TRUE(listener->last.state.ok()) << listener->last.state;
+  EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
+  EXPECT_EQ(listener->empty, 0);
+}
+
+// TC-11, with nobody else to ask: what was known stays, and the question is asked again.
+TEST_F(AdversityTest, AnAnswerOfAnotherRevisionChangesNothing) {
+  FakeHosts hosts;
+  hosts.answers.emplace("192.0.2.1", DocumentOf("r1", false));
+  hosts.answers.emplace("192.0.2.2", DocumentOf("r1", false));  // asked for r2
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutInstance("shop", "192.0.2.1", "r1", {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
+  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
+  fetchers.push_back(std::make_unique<FakeFetcher>(*executor_, hosts));
+  auto consumer = Start("", NewLocalStore(local_, executor_), std::move(fetchers));
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  Run();
+  PutInstance("shop", "192.0.2.2", "r2", {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
+  executor_->AdvanceAndRun(absl::Seconds(5));
+  EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.1:20880"});
+  EXPECT_NE(listener->last.state.message().find("revision r2"), std::string::npos)
+      << listener->last.state;
+  hosts.answers.erase("192.0.2.2");
+  hosts.answers.emplace("192.0.2.2", DocumentOf("r2", false));
+  executor_->AdvanceAndRun(absl::Seconds(11));
+  EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
+  EXPECT_TRUE(listener->last.state.ok()) << listener->last.state;
+}
+
+// Tells the session events that a test says, and counts what is bound to sessions.
+class ScriptedSession final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Subscription WatchSession(SessionCallback on_event) override {
+    tell = std::move(on_event);
+    tell(SessionEvent::kConnected);
+    return Subscription([] {});
+  }
+  void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
+                          const CallOptions& options, VersionCallback done) override {
+    ++bound;
+    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done));
+  }
+
+  SessionCallback tell;
+  int bound = 0;
+};
+
+// TC-15
+TEST_F(AdversityTest, ALateExpiredAfterTheNewSessionRestoresNothingTwice) {
+  auto owned = std::make_unique<ScriptedSession>(NewLocalStore(local_, executor_));
+  ScriptedSession& session = *owned;
+  auto provider = Start("shop", std::move(owned));
+  auto consumer = Start("");
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  Export(*provider, "tri://192.0.2.1:50051/org.example.Echo");
+  ASSERT_EQ(session.bound, 1);
+  ASSERT_EQ(listener->Hosts(), Hosts{"192.0.2.1:50051"});
+
+  // The centre has dropped the node with the old session.
+  Delete("/services/shop/192.0.2.1:50051");
+  Run();
+  ASSERT_EQ(listener->Hosts(), Hosts{});
+  executor_->Post([&] { session.tell(SessionEvent::kNewSession); });
+  Run();
+  EXPECT_EQ(session.bound, 2);
+  EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.1:50051"});
+  const int heard = listener->count;
+  executor_->Post([&] { session.tell(SessionEvent::kExpired); });
+  executor_->AdvanceAndRun(absl::Minutes(5));
+  EXPECT_EQ(session.bound, 2);
+  EXPECT_EQ(listener->count, heard);
+  EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.1:50051"});
+}
+
+// Keeps what its watches tell until it may speak.
+class PausingStore final : public ForwardingStore {
+ public:
+  PausingStore(std::unique_ptr<Store> target, Executor& executor)
+      : ForwardingStore(std::move(target)), executor_(executor) {}
+
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
+    auto callback = std::make_shared<TreeCallback>(std::move(on_change));
+    return ForwardingStore::WatchTree(prefix,
+                                      [this, callback](absl::StatusOr<TreeDelta> delta) mutable {
+                                        if (paused) {
+                                          kept_.push_back({callback, std::move(delta)});
+                                        } else {
+                                          (*callback)(std::move(delta));
+                                        }
+                                      });
+  }
+  void Resume() {
+    paused = false;
+    executor_.Post([this] {
+      for (auto& [callback, delta] : std::exchange(kept_, {})) (*callback)(std::move(delta));
+    });
+  }
+  size_t kept() const { return kept_.size(); }
+
+  bool paused = true;
+
+ private:
+  Executor& executor_;
+  std::vector<std::pair<std::shared_ptr<TreeCallback>, absl::StatusOr<TreeDelta>>> kept_;
+};
+
+// TC-23; what each Store does between its own query and its watch is in the conformance suite.
+TEST_F(AdversityTest, AnInstanceThatComesWhileTheStorePausesIsDelivered) {
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutDocument("shop", "r1");
+  PutInstance("shop", "192.0.2.1", "r1");
+  auto owned = std::make_unique<PausingStore>(NewLocalStore(local_, executor_), *executor_);
+  PausingStore& store = *owned;
+  auto consumer = Start("", std::move(owned));
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  Run();
+  ASSERT_EQ(listener->count, 0);
+  ASSERT_GE(store.kept(), 1u);
+  PutInstance("shop", "192.0.2.2", "r1");
+  Run();
+  EXPECT_EQ(listener->count, 0);
+  store.Resume();
+  executor_->AdvanceAndRun(absl::Seconds(1));
+  EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
+}
+
+}  // namespace
+}  // namespace signpost
