@@ -46,6 +46,11 @@ absl::StatusOr<Url> ApplicationLevel(Url url) {
     }
     Url::Parts parts = url.parts();
     parts.protocol = std::string(url.Get("registry"));
+    if (!IsScheme(parts.protocol)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "registry ", url.Without("registry").ToString(),
+          ": parameter registry is no scheme such as `zookeeper` (its value is not shown)"));
+    }
     parts.parameters.erase("registry");
     url = Url(std::move(parts));
     asked = true;
@@ -110,7 +115,9 @@ class Client::State {
   Provider provider;
   Consumer consumer;
   Mutex mutex;
-  bool closed = false;
+  CondVar changed;
+  bool closing ABSL_GUARDED_BY(mutex) = false;
+  bool closed ABSL_GUARDED_BY(mutex) = false;
 };
 
 Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -166,7 +173,6 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   consumer.registry = registry;
   consumer.app = options.app;
   consumer.balancers = options.balancers;
-  consumer.keep_alive = core->table;
   return std::unique_ptr<Client>(new Client(
       std::make_unique<State>(std::move(core), std::move(provider), std::move(consumer))));
 }
@@ -185,8 +191,11 @@ void Client::Shutdown(absl::Duration drain) {
   State& state = *state_;
   {
     MutexLock lock(state.mutex);
-    if (state.closed) return;
-    state.closed = true;
+    if (state.closing) {
+      while (!state.closed) state.changed.Wait(state.mutex);
+      return;
+    }
+    state.closing = true;
   }
   const bool provided = state.provider.has_exports();
   absl::Status gone = state.provider.Close(kUnregisterTimeout);
@@ -207,6 +216,9 @@ void Client::Shutdown(absl::Duration drain) {
     Log(LogLevel::kWarning,
         absl::StrCat("shutdown: a callback is still running: ", flushed.ToString()));
   }
+  MutexLock lock(state.mutex);
+  state.closed = true;
+  state.changed.SignalAll();
 }
 
 RegistryCentre& Client::centre() { return *state_->core->centre; }

@@ -78,7 +78,6 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
   parts.balancer = **balancer;
   parts.balancer_options.url = parts.consumer;
   parts.balancer_options.clock = &state.parts.executor->clock();
-  parts.keep_alive = state.parts.keep_alive;
   auto directory = std::make_shared<Directory>(std::move(parts));
   slot = directory;
   return directory;

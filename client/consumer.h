@@ -32,7 +32,6 @@ class Consumer {
     std::shared_ptr<Registry> registry;
     std::string app;  // goes into the consumer's URL; may be empty
     std::shared_ptr<const BalancerFactories> balancers;
-    std::shared_ptr<const void> keep_alive;  // as Directory::Parts
   };
   explicit Consumer(Parts parts);
 

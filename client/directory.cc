@@ -27,8 +27,6 @@ struct Directory::View {
     std::shared_ptr<const Picker> picker;
     absl::Status error;  // why there is nothing to pick
   };
-  std::shared_ptr<const void>
-      keep_alive;  // first, to go last: a thread may hold this view for long
   std::shared_ptr<const RouteTable> table;
   std::vector<Pool> pools;
   ServiceAddresses addresses;
@@ -47,7 +45,6 @@ class Directory::State final : public NotifyListener,
         chain_(std::move(parts.routers)),
         new_balancer_(std::move(parts.balancer)),
         balancer_options_(std::move(parts.balancer_options)),
-        keep_alive_(std::move(parts.keep_alive)),
         view_(EmptyView(
             absl::UnavailableError(absl::StrCat(service_, ": addresses are not known yet")))) {}
 
@@ -57,10 +54,8 @@ class Directory::State final : public NotifyListener,
   void Notify(const ServiceAddresses& addresses) override {
     if (!Publish(addresses)) return;
     AnswerWaiters();
-    // A listener may cancel itself or another one: nodes stay where they are until the round is
-    // over.
+    // A listener may cancel itself or another one: they are dropped by a task of their own.
     for (const auto& listener : listeners_) Tell(*listener, addresses);
-    listeners_.remove_if([](const auto& listener) { return listener->gate.closed(); });
   }
 
   absl::StatusOr<PickResult> Pick(const Request& request) const {
@@ -96,7 +91,7 @@ class Directory::State final : public NotifyListener,
     listener->fn = std::move(fn);
     executor_->Post([weak = weak_from_this(), listener] {
       auto self = weak.lock();
-      if (self == nullptr || listener->gate.closed()) return;
+      if (self == nullptr || listener->gate.closed() || self->IsClosed()) return;
       self->listeners_.push_back(listener);
       auto view = self->view_.ReadShared();
       if (!view->known) return;
@@ -106,7 +101,12 @@ class Directory::State final : public NotifyListener,
       now.list->ForEach([&now](const Endpoint& e) { now.delta.added.push_back(e); });
       self->Tell(*listener, now);
     });
-    return Subscription([listener] { listener->gate.Close(); });
+    return Subscription([weak = weak_from_this(), executor = executor_, listener] {
+      listener->gate.Close();
+      executor->Post([weak] {
+        if (auto self = weak.lock()) self->DropCancelled();
+      });
+    });
   }
 
   void Close() {
@@ -154,6 +154,10 @@ class Directory::State final : public NotifyListener,
     return view;
   }
 
+  void DropCancelled() {
+    listeners_.remove_if([](const auto& listener) { return listener->gate.closed(); });
+  }
+
   static void Tell(Listener& listener, const ServiceAddresses& addresses) {
     if (Gate::Pass pass = listener.gate.Enter()) listener.fn(addresses);
   }
@@ -161,7 +165,6 @@ class Directory::State final : public NotifyListener,
   // False once closed.
   bool Publish(const ServiceAddresses& addresses) {
     auto view = std::make_shared<View>();
-    view->keep_alive = keep_alive_;
     view->known = true;
     view->addresses = addresses;
     view->table = chain_.Compile(addresses.list);
@@ -262,7 +265,6 @@ class Directory::State final : public NotifyListener,
   const RouterChain chain_;
   const BalancerFactory new_balancer_;
   const BalancerOptions balancer_options_;
-  const std::shared_ptr<const void> keep_alive_;
   Balancers balancers_;
   std::list<std::shared_ptr<Listener>> listeners_;
   std::vector<Waiter> waiters_;

@@ -50,8 +50,6 @@ class Directory {
     std::vector<std::unique_ptr<Router>> routers;
     BalancerFactory balancer;
     BalancerOptions balancer_options;
-    // What must live as long as any address of this directory is held: the EndpointTable.
-    std::shared_ptr<const void> keep_alive;
   };
   // Subscribes; the last reference going unsubscribes.
   explicit Directory(Parts parts);

@@ -41,6 +41,8 @@ absl::StatusOr<Url> Complete(Url url, const std::string& app) {
   fill("side", "provider");
   fill("dubbo", kDubboProtocolVersion);
   fill("methods", "*");
+  // It goes into a document that must be UTF-8 as a whole.
+  if (!IsValidUtf8(url.ToFullString())) return Bad(url, "not UTF-8");
   return url;
 }
 
@@ -96,23 +98,13 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   }
 
   absl::Status Online(const CallOptions& options) {
-    {
-      MutexLock lock(mutex_);
-      if (registry_closed_) return Closed();
-      offline_ = false;
-    }
-    return Annotate(Publish(options), "online");
+    return Annotate(Publish(options, /*go_online=*/true), "online");
   }
 
   absl::Status WaitPublished(absl::Duration timeout) {
-    {
-      MutexLock lock(mutex_);
-      if (registry_closed_) return Closed();
-      if (offline_) return absl::OkStatus();
-    }
     CallOptions options;
     options.timeout = timeout;
-    return Publish(options);
+    return Publish(options, /*go_online=*/false);
   }
 
   absl::Status Close(absl::Duration timeout) {
@@ -147,11 +139,14 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   // The registry ends a call at its timeout; a little more, for an executor that is stuck.
   static absl::Duration Patience(absl::Duration timeout) { return timeout + absl::Seconds(1); }
 
-  // Registers everything again: what is there already is only confirmed.
-  absl::Status Publish(const CallOptions& options) {
+  // Registers everything again: what is there already is only confirmed. While offline, nothing.
+  absl::Status Publish(const CallOptions& options, bool go_online) {
     std::vector<std::pair<Url, Waiter<>>> calls;
     {
       MutexLock lock(mutex_);
+      if (registry_closed_) return Closed();
+      if (go_online) offline_ = false;
+      if (offline_) return absl::OkStatus();
       for (const Url& url : exported_) {
         calls.emplace_back(url, Waiter<>());
         parts_.registry->Register(url, options, calls.back().second.Callback());

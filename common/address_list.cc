@@ -36,6 +36,8 @@ struct EndpointTableState {
   uint32_t next_id ABSL_GUARDED_BY(mutex) = 0;
   std::vector<uint32_t> free_ids ABSL_GUARDED_BY(mutex);
   std::unordered_multimap<size_t, EndpointRecord*> by_hash ABSL_GUARDED_BY(mutex);
+  // Its EndpointTable has gone: the last record takes this with it.
+  bool orphaned ABSL_GUARDED_BY(mutex) = false;
 
   ~EndpointTableState() {
     for (auto& chunk : chunks) delete[] chunk.load(std::memory_order_relaxed);
@@ -113,7 +115,8 @@ void Release(EndpointRecord* record) {
     }
   }
   // The last reference goes under the lock, where Intern could otherwise revive the record.
-  EndpointSpec dropped;  // destroyed after the lock is gone
+  EndpointSpec dropped;                       // destroyed after the lock is gone
+  std::unique_ptr<EndpointTableState> empty;  // as well
   EndpointTableState& table = *record->table;
   MutexLock lock(table.mutex);
   if (record->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -122,6 +125,7 @@ void Release(EndpointRecord* record) {
   table.by_hash.erase(entry);
   table.free_ids.push_back(record->id);
   dropped = std::exchange(record->spec, EndpointSpec());
+  if (table.orphaned && table.by_hash.empty()) empty.reset(&table);
 }
 
 }  // namespace
@@ -162,9 +166,14 @@ void Endpoint::BeginCall() const { record_->in_flight.fetch_add(1, std::memory_o
 
 void Endpoint::EndCall() const { record_->in_flight.fetch_sub(1, std::memory_order_relaxed); }
 
-EndpointTable::EndpointTable() : state_(std::make_unique<EndpointTableState>()) {}
+EndpointTable::EndpointTable() : state_(new EndpointTableState) {}
 
-EndpointTable::~EndpointTable() = default;
+EndpointTable::~EndpointTable() {
+  std::unique_ptr<EndpointTableState> empty;  // destroyed after the lock is gone
+  MutexLock lock(state_->mutex);
+  state_->orphaned = true;
+  if (state_->by_hash.empty()) empty.reset(state_);
+}
 
 Endpoint EndpointTable::Intern(EndpointSpec spec) {
   static const auto* const no_service =

@@ -7,8 +7,8 @@
 //
 // Threads: EndpointTable: Intern and Release-by-destruction from any thread. AddressList and
 //   AddressDelta are immutable. Endpoint may be copied and dropped on any thread.
-// Ownership: a record lives until no AddressList and no Endpoint names it. The table must outlive
-//   both (the Client sees to it).
+// Ownership: a record lives until no AddressList and no Endpoint names it; both may outlive the
+//   table.
 #ifndef SIGNPOST_COMMON_ADDRESS_LIST_H_
 #define SIGNPOST_COMMON_ADDRESS_LIST_H_
 
@@ -111,7 +111,7 @@ class EndpointTable {
   size_t size() const;
 
  private:
-  std::unique_ptr<common_internal::EndpointTableState> state_;
+  common_internal::EndpointTableState* const state_;  // its own when the table has gone
 };
 
 // Ids are of Endpoint::id(). `updated`: same (host, port, protocol, app, service, path), other

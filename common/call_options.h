@@ -10,6 +10,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "signpost/common/clock.h"
 
 namespace signpost {
 
@@ -40,6 +41,21 @@ struct CallOptions {
   // Default: 5 s.
   absl::Duration timeout = absl::Seconds(5);
   CancelToken cancel;
+};
+
+// The end of a call that makes several others.
+class Deadline {
+ public:
+  // `clock` must outlive this.
+  Deadline(const Clock& clock, const CallOptions& options)
+      : clock_(&clock), end_(clock.MonotonicNow() + options.timeout), cancel_(options.cancel) {}
+  // For the next of them: what is left of the time.
+  CallOptions Left() const { return {end_ - clock_->MonotonicNow(), cancel_}; }
+
+ private:
+  const Clock* clock_;
+  absl::Duration end_;
+  CancelToken cancel_;
 };
 
 // Called exactly once when a control call without a value has ended.

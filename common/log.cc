@@ -2,10 +2,12 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "signpost/common/mutex.h"
 
 namespace signpost {
@@ -32,7 +34,25 @@ Target& TheTarget() {
   return *target;
 }
 
+constexpr size_t kMaxText = 8192;
+
 }  // namespace
+
+std::string OneLine(absl::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string line;
+  line.reserve(std::min(text.size(), kMaxText));
+  for (const char c : text.substr(0, kMaxText)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      line.push_back(c);
+    } else {
+      line += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  if (text.size() > kMaxText) absl::StrAppend(&line, "... (", text.size(), " bytes)");
+  return line;
+}
 
 void SetLogSink(std::shared_ptr<LogSink> sink) {
   if (sink == nullptr) sink = std::make_shared<GlogSink>();
@@ -51,7 +71,7 @@ void Log(LogLevel level, absl::string_view text) {
     MutexLock lock(target.mutex);
     sink = target.sink;
   }
-  sink->Write(level, text);
+  sink->Write(level, OneLine(text));
 }
 
 }  // namespace signpost

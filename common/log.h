@@ -6,6 +6,7 @@
 #define SIGNPOST_COMMON_LOG_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -26,7 +27,12 @@ void SetLogSink(std::shared_ptr<LogSink> sink);
 // Levels below are dropped before the text is handed on. Default: kInfo.
 void SetLogThreshold(LogLevel level);
 
+// Hands on OneLine(text).
 void Log(LogLevel level, absl::string_view text);
+
+// What names from outside may hold must not forge lines or move a terminal's cursor: control
+// characters become \xNN; at most 8 KiB.
+std::string OneLine(absl::string_view text);
 
 }  // namespace signpost
 

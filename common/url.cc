@@ -35,8 +35,17 @@ void SetParameter(absl::string_view pair, Url::Parameters& parameters) {
 
 Url::Parameters ParseParameters(absl::string_view text) {
   Url::Parameters parameters;
-  for (absl::string_view pair : absl::StrSplit(text, absl::ByAnyChar("&;"))) {
-    SetParameter(pair, parameters);
+  while (!text.empty()) {
+    // What stands behind a secret without a `=` is more of it: shown, it would be half a password.
+    const bool secret = IsSecretParameter(text.substr(0, text.find_first_of("=&;")));
+    size_t end = text.find_first_of("&;");
+    while (secret && end != absl::string_view::npos) {
+      const size_t next = text.find_first_of("=&;", end + 1);
+      if (next != absl::string_view::npos && text[next] == '=') break;
+      end = next;
+    }
+    SetParameter(text.substr(0, end), parameters);
+    text = end == absl::string_view::npos ? absl::string_view() : text.substr(end + 1);
   }
   // `default.x` also defines x.
   Url::Parameters implied;
@@ -88,27 +97,19 @@ absl::StatusOr<uint16_t> ParsePort(absl::string_view text) {
   return static_cast<uint16_t>(port);
 }
 
-absl::Status ParseAuthority(absl::string_view authority, Url::Parts& parts) {
-  const size_t at = authority.rfind('@');
-  if (at != absl::string_view::npos) {
-    const absl::string_view user = authority.substr(0, at);
-    authority.remove_prefix(at + 1);
-    const size_t colon = user.find(':');
-    parts.username = DecodeUserInfo(user.substr(0, colon));
-    if (colon != absl::string_view::npos) parts.password = DecodeUserInfo(user.substr(colon + 1));
-    if (authority.empty()) return Bad("no host behind the user");
-  }
-  const size_t colon = authority.rfind(':');
-  const size_t bracket = authority.rfind(']');
-  const bool bare_v6 = authority.find(':') != colon && bracket == absl::string_view::npos;
+// `host:port` or `[v6]:port`, either part alone too.
+absl::Status ParseHost(absl::string_view text, Url::Parts& parts) {
+  const size_t colon = text.rfind(':');
+  const size_t bracket = text.rfind(']');
+  const bool bare_v6 = text.find(':') != colon && bracket == absl::string_view::npos;
   if (colon == absl::string_view::npos || bare_v6 ||
       (bracket != absl::string_view::npos && colon < bracket)) {
-    parts.host = std::string(authority);
+    parts.host = std::string(text);
   } else {
-    auto port = ParsePort(authority.substr(colon + 1));
+    auto port = ParsePort(text.substr(colon + 1));
     if (!port.ok()) return port.status();
     parts.port = *port;
-    parts.host = std::string(authority.substr(0, colon));
+    parts.host = std::string(text.substr(0, colon));
     if (parts.host.empty()) return Bad("no host before the port");
   }
   parts.host = BracketHost(parts.host);
@@ -121,20 +122,40 @@ absl::Status ParseAuthority(absl::string_view authority, Url::Parts& parts) {
   return absl::OkStatus();
 }
 
-// Where the authority ends. A raw `/`, `?` or `#` inside a password is taken for part of it only if
-// an `@` follows before any parameter could have started.
+absl::Status ParseAuthority(absl::string_view authority, Url::Parts& parts) {
+  const size_t at = authority.rfind('@');
+  if (at != absl::string_view::npos) {
+    const absl::string_view user = authority.substr(0, at);
+    authority.remove_prefix(at + 1);
+    const size_t colon = user.find(':');
+    parts.username = DecodeUserInfo(user.substr(0, colon));
+    if (colon != absl::string_view::npos) parts.password = DecodeUserInfo(user.substr(colon + 1));
+    if (authority.empty()) return Bad("no host behind the user");
+  }
+  // A list of servers: the first one, the others are `backup`.
+  const size_t comma = authority.find(',');
+  if (comma != absl::string_view::npos) {
+    std::string& backup = parts.parameters["backup"];
+    backup = absl::StrCat(authority.substr(comma + 1), backup.empty() ? "" : ",", backup);
+  }
+  return ParseHost(authority.substr(0, comma), parts);
+}
+
 size_t AuthorityEnd(absl::string_view body) {
   const size_t end = body.find('/');
   return end == absl::string_view::npos ? body.size() : end;
 }
 
-bool NeedsStar(absl::string_view key) {
-  const std::string lower = absl::AsciiStrToLower(key);
-  for (absl::string_view word : {"password", "passwd", "secret", "token", "accesskey", "access-key",
-                                 "credential", "private"}) {
-    if (absl::StrContains(lower, word)) return true;
-  }
-  return false;
+// Whether a raw `/`, `?` or `#` may have cut user info in two: what would be host and path then is
+// half a password. `text` is all that follows the protocol.
+bool MayHideUserInfo(absl::string_view text) {
+  const absl::string_view authority = text.substr(0, text.find_first_of("/?#"));
+  if (!absl::StrContains(authority, ':') || absl::StrContains(authority, '@')) return false;
+  // Values of parameters may hold an `@`.
+  const size_t question = text.find('?');
+  const size_t end =
+      question == absl::string_view::npos ? text.size() : text.find_first_of("=&;", question);
+  return absl::StrContains(text.substr(0, end), '@');
 }
 
 }  // namespace
@@ -160,13 +181,15 @@ absl::StatusOr<Url> Url::Parse(absl::string_view text) {
     parts.protocol = std::string(text.substr(0, file));
     text.remove_prefix(file + 1);
   }
-  for (char c : parts.protocol) {
-    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.' &&
-        c != '+') {
-      return Bad("the protocol holds characters that are none of letters, digits, - _ . +");
-    }
+  if (!parts.protocol.empty() && !IsScheme(parts.protocol)) {
+    return Bad("the protocol holds characters that are none of letters, digits, - _ . +");
   }
 
+  // `u:ab#12@host`: a `#` in user info needs no escape.
+  const absl::string_view before_path = text.substr(0, text.find_first_of("/?"));
+  if (!absl::StrContains(before_path, '@') && MayHideUserInfo(text)) {
+    return Bad("an @ behind the first / ? or #: in user and password they are written %2F %3F %23");
+  }
   const size_t question = text.find('?');
   if (question != absl::string_view::npos) {
     parts.parameters = ParseParameters(text.substr(question + 1));
@@ -270,7 +293,7 @@ std::vector<std::string> Url::addresses() const {
     const auto split = SplitHostPort(item);
     const bool has_port = split && split->second != 0;
     all.push_back(has_port || parts_->port == 0 ? std::string(item)
-                                                : absl::StrCat(item, ":", parts_->port));
+                                                : JoinHostPort(item, parts_->port));
   }
   return all;
 }
@@ -320,7 +343,21 @@ bool operator==(const Url& a, const Url& b) {
          x.host == y.host && x.port == y.port && x.path == y.path && x.parameters == y.parameters;
 }
 
-bool IsSecretParameter(absl::string_view key) { return NeedsStar(key); }
+bool IsScheme(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ||
+           c == '+';
+  });
+}
+
+bool IsSecretParameter(absl::string_view key) {
+  const std::string lower = absl::AsciiStrToLower(key);
+  for (absl::string_view word : {"password", "passwd", "secret", "token", "accesskey", "access-key",
+                                 "credential", "private"}) {
+    if (absl::StrContains(lower, word)) return true;
+  }
+  return false;
+}
 
 std::string FormEncode(absl::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";

@@ -1,8 +1,9 @@
 // Dubbo's URL: `protocol://[user[:password]@]host[:port][/path][?k1=v1&k2=v2...]`.
 //
 // Format: org.apache.dubbo.common.URL and URLStrParser of Dubbo 3.3; docs/formats/url.md has the
-// grammar and where this parser is stricter. Parameters are not percent-decoded by Parse; a whole
-// URL that was form-encoded once (a ZooKeeper node name) is read by ParseEncoded.
+// grammar and where this parser is stricter. Of `host:port,host:port` the others become `backup`.
+// Parameters are not percent-decoded by Parse; a whole URL that was form-encoded once (a ZooKeeper
+// node name) is read by ParseEncoded.
 //
 // Threads: immutable; copies are cheap and may be used from any thread.
 // Errors: kInvalidArgument; the message names the fault and never holds a password or secret.
@@ -72,20 +73,18 @@ class Url {
 
   // Parameter `interface`, else the path.
   absl::string_view service_interface() const;
-  // `host:port`, host alone without port.
-  std::string address() const;
+  std::string address() const;  // `host:port`, host alone without port
   // address(), then each item of parameter `backup`.
   std::vector<std::string> addresses() const;
 
   // With user info, parameters sorted by key, values trimmed. For the wire only: holds secrets.
   std::string ToFullString() const;
-  // For people and logs: no user info; values of secret-looking parameters are `***`.
+  // For people and logs: no user info; secret-looking parameters are `***`.
   std::string ToString() const;
   // Protocol, user info, host:port, path.
   std::string ToIdentityString() const;
   // FormEncode(ToFullString()): a node name.
   std::string ToEncodedString() const;
-
   friend bool operator==(const Url& a, const Url& b);
   friend bool operator!=(const Url& a, const Url& b) { return !(a == b); }
   template <typename H>
@@ -102,6 +101,8 @@ std::string FormEncode(absl::string_view text);
 // The decoder: `+` is space, hex of either case. nullopt on a broken escape or invalid UTF-8.
 std::optional<std::string> FormDecode(absl::string_view text);
 
+// What may stand before `://`: letters, digits, `-`, `_`, `.`, `+`.
+bool IsScheme(absl::string_view text);
 // True for parameter names whose values never reach a log (password, secretKey, token, ...).
 bool IsSecretParameter(absl::string_view key);
 
@@ -109,7 +110,7 @@ bool IsSecretParameter(absl::string_view key);
 std::optional<std::pair<std::string, uint16_t>> SplitHostPort(absl::string_view text);
 // `host:port`, with brackets round an IPv6 literal that has none.
 std::string JoinHostPort(absl::string_view host, uint16_t port);
-// `::1` -> `[::1]`; anything else unchanged.
+// `::1` -> `[::1]`.
 std::string BracketHost(absl::string_view host);
 std::string UnbracketHost(absl::string_view host);
 bool IsValidUtf8(absl::string_view text);

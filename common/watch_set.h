@@ -64,12 +64,17 @@ class WatchSet {
   // As Add; the callback is first called with `now`, before anything notified later.
   Subscription AddWith(Callback callback, Args... now) {
     auto watcher = MakeWatcher(std::move(callback));
-    Subscription subscription = Join(watcher);
-    Deliver({std::move(watcher)}, std::move(now)...);
-    return subscription;
+    MutexLock lock(state_->mutex);
+    state_->watchers.push_back(watcher);
+    Deliver({watcher}, std::move(now)...);
+    return Leave(std::move(watcher));
   }
 
-  void Notify(Args... args) { Deliver(state_->Copy(), std::move(args)...); }
+  void Notify(Args... args) {
+    // Posted under the lock: what is notified first is told first.
+    MutexLock lock(state_->mutex);
+    Deliver({state_->watchers.begin(), state_->watchers.end()}, std::move(args)...);
+  }
 
   size_t size() const {
     MutexLock lock(state_->mutex);
@@ -94,10 +99,12 @@ class WatchSet {
   }
 
   Subscription Join(WatcherPtr watcher) {
-    {
-      MutexLock lock(state_->mutex);
-      state_->watchers.push_back(watcher);
-    }
+    MutexLock lock(state_->mutex);
+    state_->watchers.push_back(watcher);
+    return Leave(std::move(watcher));
+  }
+
+  Subscription Leave(WatcherPtr watcher) {
     return Subscription([weak = std::weak_ptr<State>(state_), watcher = std::move(watcher)] {
       if (auto state = weak.lock()) {
         MutexLock lock(state->mutex);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,12 +17,15 @@
 namespace signpost {
 namespace {
 
-std::vector<std::string> MappingItems(absl::string_view text) {
-  std::vector<std::string> items;
+// Each costs a watch.
+constexpr size_t kMaxApps = 1000;
+
+std::vector<absl::string_view> MappingItems(absl::string_view text) {
+  std::vector<absl::string_view> items;
+  absl::flat_hash_set<absl::string_view> seen;
   for (absl::string_view item : absl::StrSplit(text, ',')) {
     item = absl::StripAsciiWhitespace(item);
-    if (item.empty()) continue;
-    if (std::find(items.begin(), items.end(), item) == items.end()) items.emplace_back(item);
+    if (!item.empty() && seen.insert(item).second) items.push_back(item);
   }
   return items;
 }
@@ -32,9 +36,14 @@ bool IsLostRace(const absl::Status& status) {
 }
 
 absl::StatusOr<AppSet> ToApps(const absl::StatusOr<MappingText>& text) {
-  if (text.ok()) return ParseMappingText(text->text);
   if (absl::IsNotFound(text.status())) return AppSet();
-  return text.status();
+  if (!text.ok()) return text.status();
+  AppSet apps = ParseMappingText(text->text);
+  if (apps.size() > kMaxApps) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("names ", apps.size(), " applications, more than ", kMaxApps));
+  }
+  return apps;
 }
 
 // One call of Map.
@@ -56,13 +65,16 @@ struct MapCall {
 }  // namespace
 
 AppSet ParseMappingText(absl::string_view text) {
-  const std::vector<std::string> items = MappingItems(text);
-  return AppSet(items.begin(), items.end());
+  AppSet apps;
+  for (absl::string_view item : MappingItems(text)) {
+    if (ValidateAppName(item).ok()) apps.emplace(item);
+  }
+  return apps;
 }
 
 std::string AddToMappingText(absl::string_view text, absl::string_view app) {
-  std::vector<std::string> items = MappingItems(text);
-  if (std::find(items.begin(), items.end(), app) == items.end()) items.emplace_back(app);
+  std::vector<absl::string_view> items = MappingItems(text);
+  if (std::find(items.begin(), items.end(), app) == items.end()) items.push_back(app);
   return absl::StrJoin(items, ",");
 }
 

@@ -25,7 +25,8 @@ namespace signpost {
 
 using AppSet = std::set<std::string>;
 
-// `a, b,,c` -> {a, b, c}: blanks round names and empty items do not count.
+// `a, b,,c` -> {a, b, c}: blanks round names, empty items and what is no application name do not
+// count.
 AppSet ParseMappingText(absl::string_view text);
 // Comma, no blanks, no newline at the end (dubbo-go reads it so). New names go to the end.
 std::string AddToMappingText(absl::string_view text, absl::string_view app);
@@ -33,7 +34,8 @@ std::string AddToMappingText(absl::string_view text, absl::string_view app);
 class ServiceNameMapping {
  public:
   using AppsCallback = absl::AnyInvocable<void(absl::StatusOr<AppSet>) &&>;
-  // The applications now; an empty set when there is no mapping. An error: not known for now.
+  // The applications now; an empty set when there is no mapping. An error: not known for now;
+  // kResourceExhausted: more than 1000.
   using WatchCallback = absl::AnyInvocable<void(absl::StatusOr<AppSet>)>;
 
   struct Options {

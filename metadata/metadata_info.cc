@@ -105,6 +105,9 @@ std::string ToJson(const MetadataInfo& info) {
   return Json(std::move(document)).Print();
 }
 
+// Of one document.
+constexpr size_t kMaxWarnings = 10;
+
 absl::StatusOr<MetadataInfo> MetadataInfoFromJson(absl::string_view text,
                                                   std::vector<std::string>* warnings) {
   if (!IsValidUtf8(text)) return absl::InvalidArgumentError("metadata document: not UTF-8");
@@ -113,8 +116,14 @@ absl::StatusOr<MetadataInfo> MetadataInfoFromJson(absl::string_view text,
   if (!json->is_object()) {
     return absl::InvalidArgumentError("metadata document: the JSON is no object");
   }
-  const auto warn = [warnings](std::string warning) {
-    if (warnings != nullptr) warnings->push_back(std::move(warning));
+  size_t more = 0;
+  const auto warn = [warnings, &more](std::string warning) {
+    if (warnings == nullptr) return;
+    if (warnings->size() < kMaxWarnings) {
+      warnings->push_back(std::move(warning));
+    } else {
+      ++more;
+    }
   };
   MetadataInfo info;
   info.app = (*json)["app"].AsText();
@@ -135,6 +144,7 @@ absl::StatusOr<MetadataInfo> MetadataInfoFromJson(absl::string_view text,
     const bool is_new = info.services.insert_or_assign(match_key, std::move(service)).second;
     if (!is_new) warn(absl::StrCat("service ", match_key, " is there twice; the last one counts"));
   }
+  if (more > 0) warnings->push_back(absl::StrCat("and ", more, " more"));
   return info;
 }
 

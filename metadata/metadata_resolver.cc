@@ -122,10 +122,19 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
   }
 
  private:
+  // A sample: a revision may have as many instances as there are, and few are asked.
   void AddInstances(std::vector<InstancePtr> instances, Flight& flight) {
     if (options_.shuffle) std::shuffle(instances.begin(), instances.end(), random_);
+    const size_t room = flight.instances.size() + 2 * options_.max_instances;
+    bool any_remote = AnyRemote(flight);
     for (InstancePtr& instance : instances) {
       if (instance == nullptr) continue;
+      const bool remote = instance->storage_type() == kRemote;
+      if (flight.instances.size() >= room && (any_remote || !remote)) {
+        if (any_remote) break;
+        continue;
+      }
+      any_remote = any_remote || remote;
       const bool known = std::any_of(
           flight.instances.begin(), flight.instances.end(),
           [&](const InstancePtr& other) { return other == instance || *other == *instance; });

@@ -213,7 +213,8 @@ void ApplicationRegistrar::OnMapped(const std::string& interface_name, const abs
     mapping_error_ = Annotate(status, absl::StrCat("mapping of ", interface_name));
   }
   if (--mappings_left_ > 0) return;
-  if (!mapping_error_.ok()) return EndRun(mapping_error_);
+  // Those who know the application by other ways (`provided-by`, an older mapping) can use it; the
+  // run ends with the error and is made again.
   WriteInstance();
 }
 
@@ -243,6 +244,7 @@ void ApplicationRegistrar::WriteInstance() {
     return EndRun(absl::OkStatus());
   }
   const ServiceInstance instance = MakeInstance();
+  if (absl::Status valid = instance.Validate(); !valid.ok()) return EndRun(valid);
   const std::string id = instance.id();
   alive_[id] = instance;
   centre_.discovery().Register(instance, StepOptions(), guard_.Wrap([this](absl::Status status) {
@@ -271,7 +273,7 @@ void ApplicationRegistrar::DeleteStale() {
     registration_ms_ = 0;
     Tell("");
   }
-  EndRun(absl::OkStatus());
+  EndRun(keep ? mapping_error_ : absl::OkStatus());
 }
 
 void ApplicationRegistrar::EndRun(const absl::Status& status) {
@@ -299,7 +301,7 @@ void ApplicationRegistrar::Tell(const std::string& revision) {
     for (const std::string& name : collected_->interfaces) {
       state.paths.push_back(centre_.mapping_store().PathOf(name));
     }
-    for (const std::string& root : {layout.metadata_java, layout.metadata_go}) {
+    for (const std::string& root : layout.MetadataRoots()) {
       state.paths.push_back(absl::StrCat(root, "/", options_.app, "/", revision));
     }
     state.paths.push_back(centre_.discovery().PathOf(MakeInstance()));

@@ -1,6 +1,7 @@
 #include "signpost/registry/embedded/owner_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -39,7 +40,13 @@ absl::StatusOr<std::unique_ptr<OwnerFile>> OwnerFile::Acquire(const std::string&
   const int fd = open(Path(dir).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return Failed(dir, "cannot open");
   std::unique_ptr<OwnerFile> owner(new OwnerFile(fd));
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  // A reader that looks whether there is an owner (CheckFree) holds it for an instant.
+  int locked = flock(fd, LOCK_EX | LOCK_NB);
+  for (int i = 0; locked != 0 && errno == EWOULDBLOCK && i < 20; ++i) {
+    poll(nullptr, 0, 5);
+    locked = flock(fd, LOCK_EX | LOCK_NB);
+  }
+  if (locked != 0) {
     if (errno == EWOULDBLOCK) return InUse(dir, fd);
     return Failed(dir, "cannot lock");
   }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "signpost/registry/store/local_state.h"
+#include "signpost/registry/store/store_key.h"
 
 namespace signpost {
 namespace {
@@ -14,19 +14,6 @@ using store_internal::LocalSession;
 using store_internal::LocalWatch;
 
 // As ZooKeeper: what is stored here can be moved there.
-absl::Status CheckKey(const std::string& key, bool prefix) {
-  if (prefix && key == "/") return absl::OkStatus();
-  bool good = key.size() > 1 && key[0] == '/' && key.find('\0') == std::string::npos;
-  if (good) {
-    for (absl::string_view part : absl::StrSplit(absl::string_view(key).substr(1), '/')) {
-      if (part.empty() || part == "." || part == "..") good = false;
-    }
-  }
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      key, ": not a key: needs a leading '/' and parts that are not empty, \".\" or \"..\""));
-}
-
 absl::Status CheckOptions(const std::string& key, const CallOptions& options) {
   if (options.cancel.cancelled()) return absl::CancelledError(absl::StrCat(key, ": cancelled"));
   if (options.timeout <= absl::ZeroDuration()) {
@@ -36,7 +23,8 @@ absl::Status CheckOptions(const std::string& key, const CallOptions& options) {
 }
 
 absl::Status CheckCall(const std::string& key, const CallOptions& options, bool prefix = false) {
-  if (absl::Status status = CheckKey(key, prefix); !status.ok()) return status;
+  absl::Status status = prefix ? CheckStorePrefix(key) : CheckStoreKey(key);
+  if (!status.ok()) return status;
   return CheckOptions(key, options);
 }
 
@@ -103,13 +91,13 @@ class LocalStore final : public Store {
   Subscription Watch(const std::string& key, WatchCallback on_change) override {
     auto watch = std::make_shared<LocalWatch>(LocalWatch::Kind::kKey, session_, key);
     watch->on_value = std::move(on_change);
-    return Start(watch, CheckKey(key, /*prefix=*/false));
+    return Start(watch, CheckStoreKey(key));
   }
 
   Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
     auto watch = std::make_shared<LocalWatch>(LocalWatch::Kind::kTree, session_, prefix);
     watch->on_tree = std::move(on_change);
-    return Start(watch, CheckKey(prefix, /*prefix=*/true));
+    return Start(watch, CheckStorePrefix(prefix));
   }
 
   Subscription WatchSession(SessionCallback on_event) override {
@@ -125,6 +113,7 @@ class LocalStore final : public Store {
     result.ordered = true;
     result.tree_watch = true;
     result.session = true;
+    result.live = state_->live();
     return result;
   }
 

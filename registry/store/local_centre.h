@@ -28,7 +28,7 @@ class LocalCentre {
   struct Options {
     // Where, in messages: "memory://test".
     std::string name;
-    // Not OK: a copy that only reads; writes and watches end with this.
+    // Not OK: a copy that only reads. Writes end with this; watches tell what is there, once.
     absl::Status frozen;
     // Values above it: kResourceExhausted.
     size_t max_value_bytes = 4 << 20;

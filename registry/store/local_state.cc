@@ -113,15 +113,22 @@ absl::StatusOr<std::optional<StoreChild>> LocalCentre::State::Child(const LocalS
     child.data = ToValue(session, **std::move(record));
     return child;
   }
-  bool has_children = false;
-  absl::Status status = data_->Scan(key + "/", [&](absl::string_view, const Record&, std::string*) {
-    has_children = true;
-    return false;
-  });
-  if (!status.ok()) return status;
-  if (!has_children) return std::optional<StoreChild>();
+  const absl::StatusOr<bool> has_children = HasChildren(key);
+  if (!has_children.ok()) return has_children.status();
+  if (!*has_children) return std::optional<StoreChild>();
   child.exists = false;
   return child;
+}
+
+absl::StatusOr<bool> LocalCentre::State::HasChildren(const std::string& key) const {
+  bool any = false;
+  absl::Status status =
+      data_->Scan(Below(key), [&](absl::string_view, const Record&, std::string*) {
+        any = true;
+        return false;
+      });
+  if (!status.ok()) return status;
+  return any;
 }
 
 absl::StatusOr<int64_t> LocalCentre::State::Write(LocalSession& session, const std::string& key,

@@ -82,6 +82,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   absl::StatusOr<int64_t> CompareAndSet(LocalSession& session, const std::string& key,
                                         std::string value, int64_t expected_version);
   absl::Status Delete(LocalSession& session, const std::string& key, int64_t expected_version);
+  bool live() const { return options_.frozen.ok(); }
   bool available(const LocalSession& session);
 
   std::shared_ptr<LocalSession> OpenSession(const Store* handle,
@@ -114,6 +115,8 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   absl::StatusOr<std::vector<StoreChild>> ListLocked(const LocalSession& session,
                                                      const std::string& prefix) const;
   // nullopt: no such name.
+  absl::StatusOr<bool> HasChildren(const std::string& key) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::optional<StoreChild>> Child(const LocalSession& session,
                                                   const std::string& prefix,
                                                   const std::string& name) const;

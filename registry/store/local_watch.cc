@@ -22,9 +22,6 @@ absl::Status LocalCentre::State::AddWatch(const std::shared_ptr<LocalWatch>& wat
     return absl::FailedPreconditionError(
         absl::StrCat(watch->key, ": ", options_.name, ": the store is closed"));
   }
-  if (watch->kind != LocalWatch::Kind::kSession && !options_.frozen.ok()) {
-    return Annotate(options_.frozen, watch->key);
-  }
   FindWatches(*watch, /*create=*/true)->insert(watch);
   if (watch->kind != LocalWatch::Kind::kSession) {
     Schedule(watch);

@@ -62,6 +62,7 @@ struct StoreCapabilities {
   bool tree_watch = false;  // List and WatchTree cost one request, not one per child
   bool session = false;     // session_bound keys go by themselves
   bool transaction = false;
+  bool live = true;  // false: a copy; watches tell what is there, and nothing more
 };
 
 class Store {
@@ -75,8 +76,7 @@ class Store {
   using SessionCallback = absl::AnyInvocable<void(SessionEvent)>;
 
   // CompareAndSet: the key must not exist. Delete: any version.
-  static constexpr int64_t kAbsent = -1;
-  static constexpr int64_t kAnyVersion = -2;
+  static constexpr int64_t kAbsent = -1, kAnyVersion = -2;
 
   virtual ~Store() = default;
 
@@ -97,7 +97,7 @@ class Store {
   virtual void CompareAndSet(const std::string& key, std::string value, int64_t expected_version,
                              const CallOptions& options, VersionCallback done) = 0;
 
-  // Deletes a key that has no children. kNotFound if there is none.
+  // kNotFound if there is none. Its children stay; where they cannot: kFailedPrecondition.
   virtual void Delete(const std::string& key, int64_t expected_version, const CallOptions& options,
                       DoneCallback done) = 0;
 
@@ -106,8 +106,8 @@ class Store {
   // The direct children with values and versions, by name. None if the prefix does not exist.
   virtual void List(const std::string& prefix, const CallOptions& options, ListCallback done) = 0;
 
-  // The present state first (kNotFound if absent), then one call at each change (newest state).
-  // A retryable error says that the state is not known for now; the watch goes on.
+  // The present state first (kNotFound if absent), then one call at each change (newest state). A
+  // retryable error says that the state is not known for now; the watch goes on.
   virtual Subscription Watch(const std::string& key, WatchCallback on_change) = 0;
 
   // The direct children: first a delta from nothing (also when there are none), then deltas. The

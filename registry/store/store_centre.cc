@@ -23,8 +23,8 @@ class StoreCentre final : public RegistryCentre {
         executor_(std::move(executor)),
         store_(std::move(store)),
         layout_(StoreLayout::FromUrl(url)),
-        discovery_(store_, layout_, SessionTtl(url)),
-        metadata_report_(store_, layout_.metadata_java, layout_.metadata_go),
+        discovery_(store_, layout_, SessionTtl(url), executor_->clock()),
+        metadata_report_(store_, layout_, executor_->clock()),
         mapping_store_(store_, layout_.mapping),
         config_source_(store_, layout_.config) {}
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "signpost/common/executor.h"
@@ -26,6 +27,10 @@ struct StoreLayout {
   std::string config = "/dubbo/config";           // + /<group>/<key>
 
   static StoreLayout FromUrl(const Url& url);
+
+  // Where a document is written. Not below the instances (`group` puts dubbo-go's root there): a
+  // child that is no instance blinds every Java consumer of the application.
+  std::vector<std::string> MetadataRoots() const;
 };
 
 // Session time to live: parameter `session` of the URL (ms, default 60000).

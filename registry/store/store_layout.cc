@@ -38,4 +38,10 @@ StoreLayout StoreLayout::FromUrl(const Url& url) {
   return layout;
 }
 
+std::vector<std::string> StoreLayout::MetadataRoots() const {
+  std::vector<std::string> roots = {metadata_java};
+  if (metadata_go != instances) roots.push_back(metadata_go);
+  return roots;
+}
+
 }  // namespace signpost

@@ -1,5 +1,6 @@
 #include "signpost/registry/store/store_metadata_report.h"
 
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,12 +32,13 @@ absl::Status ValidateNames(absl::string_view app, absl::string_view revision) {
 // Writes one document at the paths from `next` on, one after another.
 struct Publication : std::enable_shared_from_this<Publication> {
   std::weak_ptr<Store> store;
+  std::string revision;
   std::string text;
   std::string where;
   std::vector<std::string> paths;
   size_t next = 0;
   int races = 0;
-  CallOptions options;
+  std::optional<Deadline> deadline;
   DoneCallback done;
 
   void Finish(const absl::Status& status) {
@@ -47,24 +49,31 @@ struct Publication : std::enable_shared_from_this<Publication> {
     if (next == paths.size()) return Finish(absl::OkStatus());
     auto target = store.lock();
     if (target == nullptr) return Finish(absl::CancelledError("closed"));
-    target->Get(paths[next], options, [self = shared_from_this()](absl::StatusOr<StoreValue> v) {
-      self->OnRead(std::move(v));
-    });
+    target->Get(
+        paths[next], deadline->Left(),
+        [self = shared_from_this()](absl::StatusOr<StoreValue> v) { self->OnRead(std::move(v)); });
   }
 
   void OnRead(absl::StatusOr<StoreValue> value) {
     if (!value.ok() && !absl::IsNotFound(value.status())) return Finish(value.status());
-    if (value.ok() && MetadataInfoFromJson(value->value).ok()) {
+    if (value.ok() && IsOfRevision(value->value)) {
       ++next;
       return Step();
     }
-    // Absent, or nothing that anybody could read.
+    // Absent, or nothing that anybody could use.
     auto target = store.lock();
     if (target == nullptr) return Finish(absl::CancelledError("closed"));
-    target->CompareAndSet(paths[next], text, value.ok() ? value->version : Store::kAbsent, options,
+    target->CompareAndSet(paths[next], text, value.ok() ? value->version : Store::kAbsent,
+                          deadline->Left(),
                           [self = shared_from_this()](absl::StatusOr<int64_t> version) {
                             self->OnWritten(version.status());
                           });
+  }
+
+  bool IsOfRevision(const std::string& document) const {
+    const absl::StatusOr<MetadataInfo> info = MetadataInfoFromJson(document);
+    return info.ok() && !info->services.empty() &&
+           (info->revision.empty() || info->revision == revision);
   }
 
   void OnWritten(const absl::Status& status) {
@@ -84,7 +93,7 @@ struct Reading : std::enable_shared_from_this<Reading> {
   std::string revision;
   std::vector<std::string> paths;
   size_t next = 0;
-  CallOptions options;
+  std::optional<Deadline> deadline;
   MetadataReport::GetCallback done;
   // The best that was seen so far.
   absl::StatusOr<MetadataInfo> answer = absl::NotFoundError("");
@@ -99,9 +108,9 @@ struct Reading : std::enable_shared_from_this<Reading> {
     }
     auto target = store.lock();
     if (target == nullptr) return std::move(done)(absl::CancelledError("closed"));
-    target->Get(paths[next], options, [self = shared_from_this()](absl::StatusOr<StoreValue> v) {
-      self->OnRead(std::move(v));
-    });
+    target->Get(
+        paths[next], deadline->Left(),
+        [self = shared_from_this()](absl::StatusOr<StoreValue> v) { self->OnRead(std::move(v)); });
   }
 
   void OnRead(absl::StatusOr<StoreValue> value) {
@@ -112,6 +121,12 @@ struct Reading : std::enable_shared_from_this<Reading> {
     } else if (!value->value.empty()) {
       std::vector<std::string> warnings;
       info = MetadataInfoFromJson(value->value, &warnings);
+      if (info.ok() && info->services.empty() && !warnings.empty()) {
+        // It will be asked for again and again: a fault of its own rather than many log lines.
+        info = absl::InvalidArgumentError(
+            absl::StrCat("no service that can be used: ", absl::StrJoin(warnings, "; ")));
+        warnings.clear();
+      }
       for (const std::string& warning : warnings) {
         Log(LogLevel::kWarning, absl::StrCat(where, ": ", warning));
       }
@@ -135,13 +150,15 @@ void StoreMetadataReport::Publish(const MetadataInfo& info, const CallOptions& o
   auto publication = std::make_shared<Publication>();
   publication->done = std::move(done);
   publication->store = store_;
-  publication->options = options;
+  publication->deadline.emplace(clock_, options);
   const absl::Status names = ValidateNames(info.app, info.revision);
   if (!names.ok()) return publication->Finish(names);
+  publication->revision = info.revision;
   publication->text = ToJson(info);
   publication->where = absl::StrCat(" (application ", info.app, ", revision ", info.revision, ")");
-  publication->paths = {absl::StrCat(java_root_, "/", info.app, "/", info.revision),
-                        absl::StrCat(go_root_, "/", info.app, "/", info.revision)};
+  for (const std::string& root : layout_.MetadataRoots()) {
+    publication->paths.push_back(absl::StrCat(root, "/", info.app, "/", info.revision));
+  }
   publication->Step();
 }
 
@@ -153,9 +170,9 @@ void StoreMetadataReport::Get(const std::string& app, const std::string& revisio
   reading->store = store_;
   reading->app = app;
   reading->revision = revision;
-  reading->paths = {absl::StrCat(java_root_, "/", app, "/", revision),
-                    absl::StrCat(go_root_, "/", app, "/", revision)};
-  reading->options = options;
+  reading->paths = {absl::StrCat(layout_.metadata_java, "/", app, "/", revision),
+                    absl::StrCat(layout_.metadata_go, "/", app, "/", revision)};
+  reading->deadline.emplace(clock_, options);
   reading->done = std::move(done);
   reading->Step();
 }

@@ -9,15 +9,18 @@
 #include <string>
 #include <utility>
 
+#include "signpost/common/clock.h"
 #include "signpost/metadata/metadata_report.h"
 #include "signpost/registry/store/store.h"
+#include "signpost/registry/store/store_centre.h"
 
 namespace signpost {
 
 class StoreMetadataReport final : public MetadataReport {
  public:
-  StoreMetadataReport(std::shared_ptr<Store> store, std::string java_root, std::string go_root)
-      : store_(std::move(store)), java_root_(std::move(java_root)), go_root_(std::move(go_root)) {}
+  // `clock` must outlive this.
+  StoreMetadataReport(std::shared_ptr<Store> store, StoreLayout layout, const Clock& clock)
+      : store_(std::move(store)), layout_(std::move(layout)), clock_(clock) {}
 
   void Publish(const MetadataInfo& info, const CallOptions& options, DoneCallback done) override;
   void Get(const std::string& app, const std::string& revision, const CallOptions& options,
@@ -25,8 +28,8 @@ class StoreMetadataReport final : public MetadataReport {
 
  private:
   const std::shared_ptr<Store> store_;
-  const std::string java_root_;
-  const std::string go_root_;
+  const StoreLayout layout_;
+  const Clock& clock_;
 };
 
 }  // namespace signpost

@@ -1,5 +1,6 @@
 #include "signpost/registry/store/store_service_discovery.h"
 
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +21,7 @@ struct Registration : std::enable_shared_from_this<Registration> {
   std::string app;
   std::string value;
   absl::Duration ttl;
-  CallOptions options;
+  std::optional<Deadline> deadline;
   DoneCallback done;
   int races = 0;
 
@@ -31,9 +32,10 @@ struct Registration : std::enable_shared_from_this<Registration> {
   void Step() {
     auto target = store.lock();
     if (target == nullptr) return Finish(absl::CancelledError("closed"));
-    target->Get(path, options, [self = shared_from_this()](absl::StatusOr<StoreValue> there) {
-      self->OnRead(std::move(there));
-    });
+    target->Get(path, deadline->Left(),
+                [self = shared_from_this()](absl::StatusOr<StoreValue> there) {
+                  self->OnRead(std::move(there));
+                });
   }
 
   void OnRead(absl::StatusOr<StoreValue> there) {
@@ -46,11 +48,11 @@ struct Registration : std::enable_shared_from_this<Registration> {
     if (there.ok() && there->owned) {
       // Ours: consumers should see a change, not a gap.
       if (there->value == value) return Finish(absl::OkStatus());
-      target->CompareAndSet(path, value, there->version, options, std::move(written));
+      target->CompareAndSet(path, value, there->version, deadline->Left(), std::move(written));
       return;
     }
     // Absent, or left by a session that is gone: ours must own it.
-    target->CreateSessionBound(path, value, ttl, options, std::move(written));
+    target->CreateSessionBound(path, value, ttl, deadline->Left(), std::move(written));
   }
 
   void OnWritten(const absl::Status& status) {
@@ -82,16 +84,28 @@ void StoreServiceDiscovery::Register(const ServiceInstance& instance, const Call
   registration->store = store_;
   registration->value = ToCuratorJson(instance);
   registration->ttl = session_ttl_;
-  registration->options = options;
+  registration->deadline.emplace(clock_, options);
   registration->Step();
 }
 
 void StoreServiceDiscovery::Unregister(const ServiceInstance& instance, const CallOptions& options,
                                        DoneCallback done) {
-  store_->Delete(PathOf(instance), Store::kAnyVersion, options,
-                 [done = std::move(done)](absl::Status status) mutable {
-                   std::move(done)(absl::IsNotFound(status) ? absl::OkStatus() : status);
-                 });
+  const std::string path = PathOf(instance);
+  auto end = [done = std::move(done), path](absl::Status status) mutable {
+    // kAborted: another session has taken it over since.
+    const bool gone = absl::IsNotFound(status) || absl::IsAborted(status);
+    std::move(done)(gone ? absl::OkStatus() : Annotate(status, path));
+  };
+  store_->Get(path, options,
+              [weak = std::weak_ptr<Store>(store_), path, deadline = Deadline(clock_, options),
+               end = std::move(end)](absl::StatusOr<StoreValue> there) mutable {
+                if (!there.ok()) return std::move(end)(there.status());
+                // Of the process that serves at this address now.
+                if (there->session_bound && !there->owned) return std::move(end)(absl::OkStatus());
+                auto store = weak.lock();
+                if (store == nullptr) return std::move(end)(absl::CancelledError("closed"));
+                store->Delete(path, there->version, deadline.Left(), std::move(end));
+              });
 }
 
 void StoreServiceDiscovery::ListApplications(const CallOptions& options, ListCallback done) {

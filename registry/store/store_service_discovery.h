@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "signpost/common/clock.h"
 #include "signpost/registry/service_discovery.h"
 #include "signpost/registry/store/store.h"
 #include "signpost/registry/store/store_centre.h"
@@ -21,10 +22,14 @@ namespace signpost {
 
 class StoreServiceDiscovery final : public ServiceDiscovery {
  public:
-  // `session_ttl`: how long an instance outlives its process on centres without sessions.
+  // `clock` must outlive this. `session_ttl`: how long an instance outlives its process on centres
+  // without sessions.
   StoreServiceDiscovery(std::shared_ptr<Store> store, StoreLayout layout,
-                        absl::Duration session_ttl)
-      : store_(std::move(store)), layout_(std::move(layout)), session_ttl_(session_ttl) {}
+                        absl::Duration session_ttl, const Clock& clock)
+      : store_(std::move(store)),
+        layout_(std::move(layout)),
+        session_ttl_(session_ttl),
+        clock_(clock) {}
 
   void Register(const ServiceInstance& instance, const CallOptions& options,
                 DoneCallback done) override;
@@ -42,6 +47,7 @@ class StoreServiceDiscovery final : public ServiceDiscovery {
   const std::shared_ptr<Store> store_;
   const StoreLayout layout_;
   const absl::Duration session_ttl_;
+  const Clock& clock_;
 };
 
 }  // namespace signpost

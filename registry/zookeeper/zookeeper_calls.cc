@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "signpost/common/log.h"
+#include "signpost/common/status.h"
+#include "signpost/registry/store/store_key.h"
 
 namespace signpost {
 namespace zookeeper_internal {
@@ -40,24 +42,6 @@ absl::Status Aborted(const std::string& key, absl::string_view why) {
 
 }  // namespace
 
-absl::Status CheckKey(const std::string& key) {
-  const auto bad = [&key](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat("zookeeper ", key, ": ", why));
-  };
-  if (key.empty() || key[0] != '/') return bad("a key starts with a slash");
-  if (key.size() == 1) return absl::OkStatus();
-  for (absl::string_view part : absl::StrSplit(absl::string_view(key).substr(1), '/')) {
-    if (part.empty()) return bad("a part of the key is empty");
-    if (part == "." || part == "..") return bad("relative parts are not allowed in a key");
-    for (const char c : part) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-        return bad("control characters are not allowed in a key");
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
 std::string ParentOf(const std::string& key) {
   const size_t slash = key.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : key.substr(0, slash);
@@ -81,7 +65,8 @@ void ZookeeperCalls::Remember(std::shared_ptr<CallEnd> call, const std::string& 
   call->key = key;
   call->cancel = options.cancel;
   open_.emplace(call.get(), call);
-  if (absl::Status status = CheckKey(key); !status.ok()) return call->Fail(std::move(status));
+  if (absl::Status status = CheckStorePrefix(key); !status.ok())
+    return call->Fail(Annotate(status, "zookeeper"));
   if (session_->closed()) {
     return call->Fail(
         absl::CancelledError(absl::StrCat("zookeeper ", key, ": the store is closed")));
@@ -114,6 +99,10 @@ void ZookeeperCalls::Forget(CallEnd* call) {
   if (call->timer != 0) executor_->Cancel(call->timer);
   call->cancel.RemoveCallback(call->cancel_id);
   open_.erase(call);
+  // It may wait for a connection. In a task: whoever ends it may be reading it.
+  if (!session_->connected()) {
+    executor_->Post([session = session_] { session->ReleaseEnded(); });
+  }
 }
 
 void ZookeeperCalls::CancelAll() {
@@ -126,8 +115,7 @@ void ZookeeperCalls::CancelAll() {
 
 Flow ZookeeperCalls::Get(std::shared_ptr<Call<StoreValue>> call) {
   auto self = shared_from_this();
-  while (!call->ended) {
-    if (!co_await session_->WhenConnected()) co_return;
+  while (co_await session_->WhenConnected({call, &call->ended})) {
     Reply reply = co_await session_->Do(Read(Kind::kGet, call->key));
     if (Lost(reply)) continue;
     if (!reply.ok()) {
@@ -140,8 +128,7 @@ Flow ZookeeperCalls::Get(std::shared_ptr<Call<StoreValue>> call) {
 
 Flow ZookeeperCalls::Exists(std::shared_ptr<Call<bool>> call) {
   auto self = shared_from_this();
-  while (!call->ended) {
-    if (!co_await session_->WhenConnected()) co_return;
+  while (co_await session_->WhenConnected({call, &call->ended})) {
     Reply reply = co_await session_->Do(Read(Kind::kExists, call->key));
     if (Lost(reply)) continue;
     if (reply.ok() || reply.missing()) {
@@ -154,8 +141,7 @@ Flow ZookeeperCalls::Exists(std::shared_ptr<Call<bool>> call) {
 
 Flow ZookeeperCalls::List(std::shared_ptr<Call<std::vector<StoreChild>>> call) {
   auto self = shared_from_this();
-  while (!call->ended) {
-    if (!co_await session_->WhenConnected()) co_return;
+  while (co_await session_->WhenConnected({call, &call->ended})) {
     Reply names = co_await session_->Do(Read(Kind::kChildren, call->key));
     if (Lost(names)) continue;
     if (!names.ok() && !names.missing()) {
@@ -169,13 +155,16 @@ Flow ZookeeperCalls::List(std::shared_ptr<Call<std::vector<StoreChild>>> call) {
     std::vector<Reply> replies = co_await session_->GetMany(std::move(paths), false);
     std::vector<StoreChild> children;
     children.reserve(replies.size());
-    absl::Status failure;
     bool lost = false;
     for (size_t i = 0; i < replies.size(); ++i) {
       if (replies[i].missing()) continue;  // gone since the names were read
       lost = lost || Lost(replies[i]);
       if (!replies[i].ok()) {
-        failure = replies[i].ToStatus(ChildOf(call->key, names.names[i]));
+        // One that is not for us must not hide the others.
+        const absl::Status failure = replies[i].ToStatus(ChildOf(call->key, names.names[i]));
+        if (!Lost(replies[i])) {
+          Log(LogLevel::kWarning, absl::StrCat(failure.message(), "; left out"));
+        }
         continue;
       }
       StoreChild child;
@@ -183,12 +172,7 @@ Flow ZookeeperCalls::List(std::shared_ptr<Call<std::vector<StoreChild>>> call) {
       child.data = ToValue(std::move(replies[i]), session_->session_id());
       children.push_back(std::move(child));
     }
-    if (lost) continue;
-    if (failure.ok()) {
-      call->End(std::move(children));
-    } else {
-      call->Fail(std::move(failure));
-    }
+    if (!lost) call->End(std::move(children));
   }
 }
 
@@ -245,7 +229,7 @@ Flow ZookeeperCalls::MakeParents(std::string key, NodeMode mode,
 
 Flow ZookeeperCalls::Put(std::shared_ptr<Call<int64_t>> call, std::string value) {
   auto self = shared_from_this();
-  if (!co_await session_->WhenConnected()) co_return;
+  if (!co_await session_->WhenConnected({call, &call->ended})) co_return;
   for (int i = 0; i < kTries && !call->ended; ++i) {
     Reply reply = co_await session_->Do(Write(Kind::kSet, call->key, value));
     if (reply.ok() && reply.stat.owner != 0) {
@@ -276,8 +260,8 @@ Flow ZookeeperCalls::Put(std::shared_ptr<Call<int64_t>> call, std::string value)
 
 Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std::string value) {
   auto self = shared_from_this();
-  for (int i = 0; i < kTries && !call->ended;) {
-    if (!co_await session_->WhenConnected()) co_return;
+  for (int i = 0; i < kTries;) {
+    if (!co_await session_->WhenConnected({call, &call->ended})) co_return;
     Reply made =
         co_await session_->Do(Write(Kind::kCreate, call->key, value, -1, NodeMode::kEphemeral));
     if (Lost(made)) continue;
@@ -329,7 +313,7 @@ Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std
 Flow ZookeeperCalls::CompareAndSet(std::shared_ptr<Call<int64_t>> call, std::string value,
                                    int64_t expected) {
   auto self = shared_from_this();
-  if (!co_await session_->WhenConnected() || call->ended) co_return;
+  if (!co_await session_->WhenConnected({call, &call->ended})) co_return;
   if (expected != Store::kAbsent) {
     // Versions are zxids, which no other write ever has again; the write itself goes by the
     // counter that was read together with it.
@@ -370,7 +354,7 @@ Flow ZookeeperCalls::CompareAndSet(std::shared_ptr<Call<int64_t>> call, std::str
 
 Flow ZookeeperCalls::Delete(std::shared_ptr<Call<bool>> call, int64_t expected) {
   auto self = shared_from_this();
-  if (!co_await session_->WhenConnected() || call->ended) co_return;
+  if (!co_await session_->WhenConnected({call, &call->ended})) co_return;
   int32_t version = -1;
   if (expected != Store::kAnyVersion) {
     Reply stat = co_await session_->Do(Read(Kind::kExists, call->key));

@@ -23,8 +23,6 @@
 namespace signpost {
 namespace zookeeper_internal {
 
-// kInvalidArgument unless `key` is an absolute path that ZooKeeper takes.
-absl::Status CheckKey(const std::string& key);
 std::string ParentOf(const std::string& key);
 std::string ChildOf(const std::string& prefix, const std::string& name);
 StoreValue ToValue(Reply reply, int64_t session);

@@ -268,24 +268,17 @@ void ZookeeperSession::OpenHandle() {
           CloseHandle(std::move(handle), "closed");
           return;
         }
-        zhandle_t* zoo = handle->zoo;
-        int state = 0;
-        int64_t session = 0;
         {
           MutexLock lock(self->mutex_);
-          if (!self->closed()) {
-            self->handle_ = std::move(handle);
-            state = zoo_state(zoo);
-            session = zoo_client_id(zoo)->client_id;
-          }
+          if (!self->closed()) self->handle_ = std::move(handle);
         }
         if (handle != nullptr) {
           CloseHandle(std::move(handle), "closed");
           return;
         }
         // It may have connected before the handle was here to be used.
-        executor->Post([weak, generation, state, session] {
-          if (auto opened = weak.lock()) opened->OnState(generation, state, session);
+        executor->Post([weak, generation] {
+          if (auto opened = weak.lock()) opened->OnOpened(generation);
         });
       });
 }
@@ -320,6 +313,19 @@ void ZookeeperSession::Replace() {
   OpenHandle();
 }
 
+void ZookeeperSession::OnOpened(uint64_t generation) {
+  int state = 0;
+  int64_t session = 0;
+  {
+    MutexLock lock(mutex_);
+    if (generation != generation_ || handle_ == nullptr) return;
+    // Now, not when the task was posted: what it told since must not be undone.
+    state = zoo_state(handle_->zoo);
+    session = zoo_client_id(handle_->zoo)->client_id;
+  }
+  OnState(generation, state, session);
+}
+
 void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) {
   if (closed()) return;
   {
@@ -330,6 +336,7 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
   std::vector<SessionEvent> events;
   refused_ = state == ZOO_AUTH_FAILED_STATE;
   if (state == ZOO_CONNECTED_STATE) {
+    waiting_generation_ = 0;
     backoff_.Reset();
     events = tracker_.Connected(session);
     session_id_ = tracker_.session();
@@ -337,28 +344,43 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
     // The library has forgotten the id by now; the generation says which session it was.
     events = tracker_.Expired(tracker_.session());
     Replace();
-  } else if (state == ZOO_AUTH_FAILED_STATE) {
-    Log(LogLevel::kError,
-        absl::StrCat("zookeeper ", options_.servers, ": the credentials are refused"));
-    events = tracker_.Disconnected();
   } else {
+    if (refused_) {
+      Log(LogLevel::kError,
+          absl::StrCat("zookeeper ", options_.servers, ": the credentials are refused"));
+    }
     events = tracker_.Disconnected();
+    GiveUpLater(generation);
   }
   connected_ = tracker_.connected();
   for (SessionEvent event : events) events_.session(event);
   if (connected_) ReleaseWaiters();
 }
 
+// The session cannot have outlived such a gap, and a handle may never connect again: one whose
+// credentials were refused is dead, and a server that has lost its data refuses one that has seen
+// newer writes. A new one starts from nothing.
+void ZookeeperSession::GiveUpLater(uint64_t generation) {
+  if (waiting_generation_ == generation) return;
+  waiting_generation_ = generation;
+  executor_->PostAfter(options_.timeout, [weak = weak_from_this(), generation] {
+    auto self = weak.lock();
+    if (self == nullptr || self->closed() || self->waiting_generation_ != generation) return;
+    self->waiting_generation_ = 0;
+    if (self->tracker_.connected()) return;
+    Log(LogLevel::kWarning,
+        absl::StrCat("zookeeper ", self->options_.servers,
+                     ": no connection for the time of a session; starting anew"));
+    const std::vector<SessionEvent> events = self->tracker_.Expired(self->tracker_.session());
+    self->Replace();
+    for (SessionEvent event : events) self->events_.session(event);
+  });
+}
+
 absl::Status ZookeeperSession::WhyNotConnected() const {
   return absl::UnavailableError(absl::StrCat(
       "zookeeper ", options_.servers,
       refused_ ? ": the credentials are refused" : ": not connected; is it there, and reachable?"));
-}
-
-void ZookeeperSession::ReleaseWaiters() {
-  std::vector<Resume> waiters;
-  waiters.swap(waiters_);
-  for (Resume& waiter : waiters) waiter.Run();
 }
 
 void ZookeeperSession::PostReply(ReplyCallback done, Reply reply) {
@@ -422,64 +444,6 @@ void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
       break;
   }
   if (rc != ZOK) PostReply(handle_->Take(slot), ErrorReply(rc));
-}
-
-namespace {
-
-// A window of reads that moves over the paths. Executor only.
-struct Window {
-  std::shared_ptr<ZookeeperSession> session;
-  std::vector<std::string> paths;
-  bool watch = false;
-  std::vector<Reply> replies;
-  size_t next = 0;
-  size_t finished = 0;
-  absl::AnyInvocable<void(std::vector<Reply>) &&> done;
-};
-
-void ReadNext(const std::shared_ptr<Window>& window) {
-  if (window->next == window->paths.size()) return;
-  const size_t index = window->next++;
-  NodeRequest request;
-  request.path = window->paths[index];
-  request.watch = window->watch;
-  window->session->Start(std::move(request), [window, index](Reply reply) {
-    window->replies[index] = std::move(reply);
-    ReadNext(window);
-    if (++window->finished == window->paths.size())
-      std::move(window->done)(std::move(window->replies));
-  });
-}
-
-}  // namespace
-
-void ZookeeperSession::StartMany(std::vector<std::string> paths, bool watch,
-                                 absl::AnyInvocable<void(std::vector<Reply>) &&> done) {
-  auto window = std::make_shared<Window>();
-  window->session = shared_from_this();
-  window->replies.resize(paths.size());
-  window->paths = std::move(paths);
-  window->watch = watch;
-  window->done = std::move(done);
-  for (size_t i = 0; i < kReadWindow; ++i) ReadNext(window);
-}
-
-void ZookeeperSession::Operation::await_suspend(std::coroutine_handle<> handle) {
-  // Dropping the callback destroys the frame that this lives in.
-  auto session = session_;
-  session->Start(std::move(request_), [this, resume = Resume(handle)](Reply reply) mutable {
-    reply_ = std::move(reply);
-    resume.Run();
-  });
-}
-
-void ZookeeperSession::ReadAll::await_suspend(std::coroutine_handle<> handle) {
-  auto session = session_;
-  session->StartMany(std::move(paths_), watch_,
-                     [this, resume = Resume(handle)](std::vector<Reply> replies) mutable {
-                       replies_ = std::move(replies);
-                       resume.Run();
-                     });
 }
 
 void ZookeeperSession::Close() {

@@ -16,7 +16,6 @@
 #include <atomic>
 #include <coroutine>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +29,7 @@
 #include "signpost/common/executor.h"
 #include "signpost/common/mutex.h"
 #include "signpost/registry/store/store.h"
+#include "signpost/registry/zookeeper/flow.h"
 #include "signpost/registry/zookeeper/session_tracker.h"
 
 namespace signpost {
@@ -79,32 +79,6 @@ struct NodeRequest {
   int32_t version = -1;
   NodeMode mode = NodeMode::kPersistent;
   bool watch = false;
-};
-
-// A coroutine that nobody waits for.
-struct Flow {
-  struct promise_type {
-    Flow get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
-
-// Resumes a coroutine once, or destroys it when dropped.
-class Resume {
- public:
-  explicit Resume(std::coroutine_handle<> handle) : handle_(handle) {}
-  Resume(Resume&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Resume& operator=(Resume&&) = delete;
-  ~Resume() {
-    if (handle_) handle_.destroy();
-  }
-  void Run() { std::exchange(handle_, nullptr).resume(); }
-
- private:
-  std::coroutine_handle<> handle_;
 };
 
 struct SessionOptions {
@@ -162,29 +136,37 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
     bool watch_;
     std::vector<Reply> replies_;
   };
-  // Until connected (true) or closed (false).
+  // Until connected (true), or closed or `ended` (false).
   class Connection {
    public:
-    explicit Connection(std::shared_ptr<ZookeeperSession> session) : session_(std::move(session)) {}
-    bool await_ready() const { return session_->connected() || session_->closed(); }
+    Connection(std::shared_ptr<ZookeeperSession> session, std::shared_ptr<const bool> ended)
+        : session_(std::move(session)), ended_(std::move(ended)) {}
+    bool await_ready() const { return session_->connected() || session_->closed() || Ended(); }
     void await_suspend(std::coroutine_handle<> handle) {
-      session_->waiters_.push_back(Resume(handle));
+      session_->waiters_.push_back({Resume(handle), ended_});
     }
-    bool await_resume() const { return session_->connected(); }
+    bool await_resume() const { return session_->connected() && !Ended(); }
 
    private:
+    bool Ended() const { return ended_ != nullptr && *ended_; }
+
     std::shared_ptr<ZookeeperSession> session_;
+    std::shared_ptr<const bool> ended_;
   };
 
   Operation Do(NodeRequest request) { return Operation(shared_from_this(), std::move(request)); }
   ReadAll GetMany(std::vector<std::string> paths, bool watch) {
     return ReadAll(shared_from_this(), std::move(paths), watch);
   }
-  Connection WhenConnected() { return Connection(shared_from_this()); }
+  Connection WhenConnected(std::shared_ptr<const bool> ended = nullptr) {
+    return Connection(shared_from_this(), std::move(ended));
+  }
+  // Resumes those that wait for a connection although they have ended. Executor only.
+  void ReleaseEnded();
 
   // For people. Executor only.
   absl::Status WhyNotConnected() const;
-  bool connected() const { return connected_.load(); }
+  bool connected() const { return connected_.load() && !closed(); }
   bool closed() const { return closed_.load(); }
   int64_t session_id() const { return session_id_.load(); }
   // False in a child of the process that opened the session: its threads are not there.
@@ -197,10 +179,16 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   struct Handle;
   struct Slot;
   struct Callbacks;
+  struct Waiting {
+    Resume resume;
+    std::shared_ptr<const bool> ended;
+  };
 
   ZookeeperSession(SessionOptions options, Events events, std::shared_ptr<Executor> executor);
   void OpenHandle();
+  void OnOpened(uint64_t generation);
   void OnState(uint64_t generation, int state, int64_t session);
+  void GiveUpLater(uint64_t generation);
   void Replace();
   void ReleaseWaiters();
   static void CloseHandle(std::unique_ptr<Handle> handle, const char* why);
@@ -216,8 +204,9 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   // Executor only.
   SessionTracker tracker_;
   Backoff backoff_;
-  bool refused_ = false;  // the credentials, by the last answer
-  std::vector<Resume> waiters_;
+  uint64_t waiting_generation_ = 0;  // of GiveUpLater
+  bool refused_ = false;             // the credentials, by the last answer
+  std::vector<Waiting> waiters_;
 
   std::atomic<bool> connected_{false};
   std::atomic<bool> closed_{false};

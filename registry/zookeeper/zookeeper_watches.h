@@ -10,6 +10,7 @@
 #ifndef SIGNPOST_REGISTRY_ZOOKEEPER_ZOOKEEPER_WATCHES_H_
 #define SIGNPOST_REGISTRY_ZOOKEEPER_ZOOKEEPER_WATCHES_H_
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +44,23 @@ struct Listener {
 using ValueListener = Listener<Store::WatchCallback>;
 using TreeListener = Listener<Store::TreeCallback>;
 using SessionListener = Listener<Store::SessionCallback>;
+
+inline NodeRequest Watched(NodeRequest::Kind kind, const std::string& path) {
+  NodeRequest request;
+  request.kind = kind;
+  request.path = path;
+  request.watch = true;
+  return request;
+}
+
+inline size_t WatchBytes(const std::string& path) { return path.size() + 4; }
+
+template <typename L>
+void Erase(std::vector<std::shared_ptr<L>>& listeners, const L* listener) {
+  listeners.erase(std::remove_if(listeners.begin(), listeners.end(),
+                                 [listener](const auto& l) { return l.get() == listener; }),
+                  listeners.end());
+}
 
 class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
  public:
@@ -85,12 +103,14 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
     std::optional<StoreValue> shown;
     std::optional<StoreValue> fresh;
     size_t bytes = 0;
+    absl::StatusCode error = absl::StatusCode::kOk;  // of the last read, as it was logged
   };
   struct Tree {
     std::string prefix;
     std::vector<std::shared_ptr<TreeListener>> listeners;
     std::unordered_map<std::string, Node> nodes;
     std::set<std::string> marked;   // children to read
+    std::set<std::string> unread;   // children that could not be read; marked again a little later
     std::set<std::string> touched;  // children that may differ from what was shown
     bool list = true;               // the names have to be read
     bool busy = false;
@@ -137,6 +157,8 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
   size_t bytes_ = 0;
   bool retrying_ = false;
   bool complaining_ = false;
+  // Watches to take back at the next connection.
+  std::set<std::pair<NodeRequest::Kind, std::string>> unwatch_;
   std::map<std::string, std::shared_ptr<Value>> values_;
   std::map<std::string, std::shared_ptr<Tree>> trees_;
   std::vector<std::shared_ptr<SessionListener>> sessions_;

@@ -210,7 +210,8 @@ TEST_F(ClientTest, NoSecretInAnyErrorOrLog) {
         "zookeeper://u:p4ss@192.0.2.10:2181", "pigeon://u:p4ss@192.0.2.10?secretKey=sk1",
         "zookeeper://u:p4ss@192.0.2.10:2181?mode=interface&accessKey=ak1",
         "zookeeper://u:p4ss@192.0.2.10:2181?mode=p&password=p4ss",
-        "service-discovery-registry://u:p4ss@192.0.2.10:2181?secretKey=sk1"}) {
+        "service-discovery-registry://u:p4ss@192.0.2.10:2181?secretKey=sk1",
+        "service-discovery-registry://192.0.2.10?registry=zookeeper://u:p4ss@192.0.2.11"}) {
     for (const char* tail : {"", ":99999999", "&%zz=%", "\xff\xfe", "\n"}) {
       const absl::Status status = Error(std::string(base) + tail);
       EXPECT_FALSE(status.ok());

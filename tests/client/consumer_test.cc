@@ -12,10 +12,12 @@ namespace {
 
 class ConsumerTest : public testing::Test {
  protected:
+  // What directories post when they go holds the executor.
+  ~ConsumerTest() override { executor_->RunUntilIdle(); }
   Consumer New() {
     auto balancers = std::make_shared<BalancerFactories>("balancer");
     EXPECT_TRUE(AddBuiltinBalancers(*balancers).ok());
-    return Consumer({executor_, registry_, "front", std::move(balancers), nullptr});
+    return Consumer({executor_, registry_, "front", std::move(balancers)});
   }
 
   SimulatedClock clock_;

@@ -100,6 +100,30 @@ TEST_F(DirectoryTest, BeforeTheFirstWordNothingIsKnown) {
   EXPECT_TRUE(directory.addresses()->empty());
 }
 
+TEST_F(DirectoryTest, CancelledListenersLeaveNothing) {
+  Directory directory(Parts());
+  std::weak_ptr<int> captured;
+  {
+    auto owned = std::make_shared<int>(1);
+    captured = owned;
+    const Subscription subscription =
+        directory.OnChange([owned](const ServiceAddresses&) { ++*owned; });
+    executor_->RunUntilIdle();
+  }
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(captured.expired());
+  directory.Close();
+  {
+    auto owned = std::make_shared<int>(1);
+    captured = owned;
+    Subscription late = directory.OnChange([owned](const ServiceAddresses&) { ++*owned; });
+    executor_->RunUntilIdle();
+    late.Cancel();
+  }
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(captured.expired());
+}
+
 TEST_F(DirectoryTest, PicksWhatTheRegistryTells) {
   Directory directory(Parts());
   registry_->Publish({GreeterAt(1), GreeterAt(2)});

@@ -164,6 +164,20 @@ TEST(AddressListTest, AnyChangeLeadsToJustWhatIsWanted) {
   EXPECT_EQ(table.size(), 0u);
 }
 
+TEST(EndpointTableTest, WhatItGaveOutMayOutliveIt) {
+  Endpoint endpoint;
+  std::shared_ptr<const AddressList> list;
+  {
+    EndpointTable table;
+    endpoint = table.Intern(Spec(1));
+    list = AddressList::Empty()->Apply(AddressList::Empty()->DiffTo(Range(table, 0, 300)));
+  }
+  EXPECT_EQ(endpoint->host, "10.0.0.1");
+  EXPECT_EQ(list->at(299)->host, "10.0.1.49");
+  endpoint = Endpoint();
+  list = nullptr;  // the last one frees the rest; the sanitizer looks
+}
+
 TEST(AddressListTest, AListKeepsItsRecordsAlive) {
   EndpointTable table;
   auto list = AddressList::Empty()->Apply(AddressList::Empty()->DiffTo(Range(table, 0, 600)));

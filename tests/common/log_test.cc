@@ -35,6 +35,17 @@ TEST(LogTest, ReplacedSinkGetsWhatReachesTheThreshold) {
   EXPECT_EQ(recorder->lines[0], std::make_pair(LogLevel::kWarning, std::string("kept")));
 }
 
+TEST(LogTest, NamesFromOutsideForgeNoLine) {
+  auto recorder = std::make_shared<Recorder>();
+  SetLogSink(recorder);
+  Log(LogLevel::kError, "service a\nE1130 forged\x1b[2J");
+  Log(LogLevel::kError, std::string(1 << 20, 'x'));
+  SetLogSink(nullptr);
+  ASSERT_EQ(recorder->lines.size(), 2u);
+  EXPECT_EQ(recorder->lines[0].second, "service a\\x0aE1130 forged\\x1b[2J");
+  EXPECT_LT(recorder->lines[1].second.size(), 9000u);
+}
+
 class Silent final : public LogSink {
  public:
   void Write(LogLevel, absl::string_view) override {}

@@ -94,6 +94,38 @@ TEST(UrlTest, SecretsStayInside) {
   }
 }
 
+// TC-53: a raw `/`, `?` or `#` in a password must not turn its rest into a path or a parameter.
+TEST(UrlTest, HalfAPasswordIsNoPath) {
+  for (absl::string_view text : {"zookeeper://u:12/p4ss@h:2181", "zookeeper://u:12?p4ss@h:2181",
+                                 "zookeeper://u:a:b/p4ss@h:1", "zookeeper://u:12#x/p4ss@h:1",
+                                 "u:1/p4ss@h", "zookeeper://u:12/x?p4ss@h:2181"}) {
+    auto url = Url::Parse(text);
+    ASSERT_FALSE(url.ok()) << text << " " << url->ToFullString();
+    EXPECT_FALSE(absl::StrContains(url.status().message(), "p4ss")) << url.status();
+  }
+  for (absl::string_view text : {"nacos://h:1?password=ab;p4ss&x=1", "nacos://h:1?password=ab&p4ss",
+                                 "nacos://h:1?password=ab&p4&ss;x=1"}) {
+    const Url url = Parsed(text);
+    EXPECT_FALSE(absl::StrContains(url.ToString(), "p4")) << url.ToString();
+  }
+  EXPECT_EQ(Parsed("nacos://h:1?password=ab;p4ss&x=1").Get("password"), "ab;p4ss");
+  EXPECT_EQ(Parsed("nacos://h:1?password=ab;p4ss&x=1").Get("x"), "1");
+  // An `@` elsewhere is nobody's business.
+  EXPECT_EQ(Parsed("dubbo://h:1/p?owner=a@b").Get("owner"), "a@b");
+  EXPECT_EQ(Parsed("zookeeper://u:p@h:1/a@b").path(), "a@b");
+}
+
+TEST(UrlTest, ListOfServers) {
+  const Url url = Parsed("zookeeper://u:p@h1:2181,h2:2182,[2001:db8::3]:2183?backup=h4&x=1");
+  EXPECT_EQ(url.host(), "h1");
+  EXPECT_EQ(url.port(), 2181);
+  EXPECT_EQ(url.password(), "p");
+  EXPECT_EQ(url.addresses(),
+            (std::vector<std::string>{"h1:2181", "h2:2182", "[2001:db8::3]:2183", "h4:2181"}));
+  EXPECT_EQ(Parsed(url.ToFullString()), url);
+  EXPECT_EQ(Parsed("zookeeper://h1:1?backup=2001:db8::2").addresses()[1], "[2001:db8::2]:1");
+}
+
 TEST(UrlTest, Parameters) {
   const Url url = Parsed("dubbo://h:1/p?a=1;b=2&c&=x&default.d=4&a=9&n=x&t=TRUE&say.a=7");
   EXPECT_EQ(url.Get("a"), "9");

@@ -118,6 +118,27 @@ TEST_F(OutageTest, ServerRestartsOnTheSamePort) {
   EXPECT_TRUE(held.WaitForAddress("192.0.2.2:50051", true));
 }
 
+// It has no sessions and older transactions than its clients have seen: they start anew.
+TEST_F(OutageTest, ServerComesBackEmpty) {
+  auto provider = Provide("192.0.2.1:50051");
+  auto consumer = Open("consumer");
+  auto directory = consumer->consumer().Refer(kService);
+  ASSERT_TRUE(directory.ok());
+  Held held(**directory);
+  ASSERT_TRUE(held.WaitForAddress("192.0.2.1:50051", true));
+  ASSERT_TRUE(server_.Stop().ok());
+  server_.Wipe();
+  const absl::Status restarted = server_.Start();
+  ASSERT_TRUE(restarted.ok()) << restarted;
+  auto fresh = Open("fresh");
+  auto again = fresh->consumer().Refer(kService);
+  Held seen(**again);
+  EXPECT_TRUE(seen.WaitForAddress("192.0.2.1:50051", true));
+  auto second = Provide("192.0.2.2:50051");
+  EXPECT_TRUE(held.WaitForAddress("192.0.2.2:50051", true));
+  EXPECT_TRUE(held.WaitForAddress("192.0.2.1:50051", true));
+}
+
 TEST_F(OutageTest, SuspendedProviderIsDroppedAndComesBackByItself) {
   ChildProcess provider({"examples/provider", registry_, "192.0.2.3:50051"});
   ASSERT_TRUE(provider.WaitForOutput("registered /services/greeting/", absl::Seconds(30)));

@@ -103,7 +103,9 @@ void ExpectRecommended(ProviderNodesTest& test, Client& client, const Told& told
   int64_t started = 0;
   EXPECT_TRUE(absl::SimpleAtoi(metadata["timestamp"].AsString(), &started));
   EXPECT_GT(started, 1700000000000);
-  if (!told.timestamp.empty()) EXPECT_EQ(metadata["timestamp"].AsString(), told.timestamp);
+  if (!told.timestamp.empty()) {
+    EXPECT_EQ(metadata["timestamp"].AsString(), told.timestamp);
+  }
   const std::string revision = metadata["dubbo.metadata.revision"].AsString();
   ASSERT_EQ(revision.size(), 32u);
 

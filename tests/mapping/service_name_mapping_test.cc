@@ -25,6 +25,12 @@ TEST(MappingTextTest, Parse) {
   EXPECT_EQ(ParseMappingText(" , "), AppSet());
 }
 
+TEST(MappingTextTest, WhatIsNoApplicationNameDoesNotCount) {
+  EXPECT_EQ(ParseMappingText("a,../b,..,a b,\xff,c"), (AppSet{"a", "c"}));
+  // It stays where it was.
+  EXPECT_EQ(AddToMappingText("..,a", "b"), "..,a,b");
+}
+
 TEST(MappingTextTest, Add) {
   EXPECT_EQ(AddToMappingText("", "shop"), "shop");
   EXPECT_EQ(AddToMappingText("shop-2,my-shop", "shop"), "shop-2,my-shop,shop");
@@ -249,6 +255,23 @@ TEST_F(ServiceNameMappingTest, Get) {
   ASSERT_TRUE(seen[1].ok());
   EXPECT_EQ(*seen[1], (AppSet{"a", "b"}));
   EXPECT_EQ(seen[2].status().code(), absl::StatusCode::kUnavailable);
+}
+
+// Each application costs a watch: one node must not use up all of them, nor the time.
+TEST_F(ServiceNameMappingTest, ARunAwayMappingIsRefused) {
+  std::string text;
+  for (int i = 0; i < 150000; ++i) absl::StrAppend(&text, "a", i, ",");
+  store_.Put(kEcho, text);
+  std::optional<absl::StatusOr<AppSet>> told;
+  const Subscription watch =
+      mapping_->Watch(kEcho, [&](absl::StatusOr<AppSet> apps) { told = std::move(apps); });
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_TRUE(absl::IsResourceExhausted(told->status())) << told->status();
+  EXPECT_NE(told->status().message().find("150000"), std::string::npos);
+  store_.Put(kEcho, "shop");
+  executor_.RunUntilIdle();
+  EXPECT_TRUE(told->ok());
 }
 
 TEST_F(ServiceNameMappingTest, WatchFollowsTheSet) {

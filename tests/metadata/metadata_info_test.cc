@@ -104,6 +104,16 @@ TEST(MetadataInfoTest, ServicesWithoutNameOrProtocolAreDroppedAndNamed) {
   EXPECT_EQ(warnings[3], "service number is dropped: no object");
 }
 
+TEST(MetadataInfoTest, WarningsAreBounded) {
+  std::string text = R"({"services":{)";
+  for (int i = 0; i < 5000; ++i) text += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":0";
+  std::vector<std::string> warnings;
+  const auto info = MetadataInfoFromJson(text + "}}", &warnings);
+  ASSERT_TRUE(info.ok()) << info.status();
+  ASSERT_EQ(warnings.size(), 11u);
+  EXPECT_EQ(warnings.back(), "and 4990 more");
+}
+
 TEST(MetadataInfoTest, ServiceWithoutParamsOrPathIsListed) {
   std::vector<std::string> warnings;
   const MetadataInfo info =

@@ -309,6 +309,18 @@ TEST_F(MetadataResolverTest, TheLeastRecentlyUsedRevisionGoes) {
   EXPECT_EQ(Resolve("r2", instances)->source, MetadataSource::kReport);
 }
 
+TEST_F(MetadataResolverTest, OfManyInstancesFewAreLookedAt) {
+  Instances many;
+  for (int i = 0; i < 30000; ++i) many.push_back(InstanceOf(absl::StrCat("h", i), "local"));
+  for (int i = 0; i < 40; ++i) hosts_.answers.emplace(absl::StrCat("h", i), InfoOf("r2"));
+  EXPECT_FALSE(Resolve("r1", many).ok());
+  EXPECT_EQ(hosts_.asked.size(), 8u);
+  // One that wrote the document counts wherever it stands.
+  many.back() = InstanceOf("writer", "remote");
+  report_.Put("shop", "r1", InfoOf("r1"));
+  EXPECT_EQ(Resolve("r1", many)->source, MetadataSource::kReport);
+}
+
 TEST_F(MetadataResolverTest, NothingToAsk) {
   EXPECT_EQ(Resolve("", {}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Resolve("0", {InstanceOf("a", "remote")}).status().code(),

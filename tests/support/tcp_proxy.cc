@@ -9,17 +9,10 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/loopback.h"
 
 namespace signpost {
 namespace {
-
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 // Moves what is there; false when the connection has ended.
 bool Move(int from, int to) {

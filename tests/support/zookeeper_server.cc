@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -18,17 +19,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tests/support/child_process.h"
+#include "tests/support/loopback.h"
 
 namespace signpost {
 namespace {
-
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 // A line "<key> <number>" of the answer, with a tab or a space between.
 int Number(const std::string& answer, absl::string_view key) {
@@ -41,18 +35,6 @@ int Number(const std::string& answer, absl::string_view key) {
 }
 
 }  // namespace
-
-uint16_t FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t length = sizeof(address);
-  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    std::abort();
-  }
-  close(fd);
-  return ntohs(address.sin_port);
-}
 
 ZookeeperServer::ZookeeperServer() {
   static std::atomic<int> count{0};
@@ -89,6 +71,8 @@ absl::Status ZookeeperServer::Start() {
 }
 
 absl::Status ZookeeperServer::Stop() { return Run("stop.sh", ""); }
+
+void ZookeeperServer::Wipe() { std::filesystem::remove_all(absl::StrCat(dir_, "/data")); }
 
 pid_t ZookeeperServer::pid() const {
   pid_t pid = 0;

@@ -24,6 +24,8 @@ class ZookeeperServer {
   // Starts it, also again after Stop: same port, same data. Returns when it serves.
   absl::Status Start();
   absl::Status Stop();
+  // Removes all data. REQUIRES: it is stopped.
+  void Wipe();
   // SIGSTOP and SIGCONT: connections stay, nothing answers.
   void Suspend();
   void Resume();
@@ -52,9 +54,6 @@ class ZookeeperServer {
   uint16_t port_ = 0;
   std::string dir_;
 };
-
-// A TCP port that nobody listens on now.
-uint16_t FreePort();
 
 }  // namespace signpost
 

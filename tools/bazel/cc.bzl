@@ -33,7 +33,7 @@ def signpost_cc_test(name, deps = [], data = [], tags = [], size = "small", stag
     cc_test(
         name = name,
         size = size,
-        data = data + ["//tests:tsan.supp"],
+        data = data + ["//tests:sanitizer_suppressions"],
         tags = tags + [stage] + ([] if tsan else ["no-tsan"]),
         deps = deps + ["@system//:gtest_main"],
         **kwargs

@@ -69,6 +69,10 @@ class Parser {
     bool only_positional = false;
     for (at_ = 0; at_ < words_.size(); ++at_) {
       const std::string& word = words_[at_];
+      if (!only_positional && absl::StartsWith(word, "-") && !absl::StartsWith(word, "--")) {
+        // Its value may be a registry's URL with a password.
+        return Invalid(absl::StrCat(word.substr(0, word.find('=')), ": flags start with --"));
+      }
       if (only_positional || !absl::StartsWith(word, "--")) {
         if (result_.command.empty() && !only_positional) {
           result_.command = word;

@@ -84,7 +84,11 @@ int Apps(Invocation& call) {
     std::set<std::string> services;
     for (const auto& [revision, document] : view->documents) {
       revisions.push_back(revision);
-      if (!document.ok()) continue;
+      if (!document.ok()) {
+        PrintLine(call.err, absl::StrCat("signpost: ", name, " ", revision, ": ",
+                                         document.status().message(), " (not counted)"));
+        continue;
+      }
       for (const auto& [key, service] : document->info->services) {
         services.insert(service.key().ToString());
       }
@@ -153,7 +157,7 @@ int Instances(Invocation& call) {
   }
   table.Print(call.out);
   for (const SkippedInstance& one : (*list)->skipped) {
-    call.out << "skipped " << one.path << ": " << one.why << '\n';
+    PrintLine(call.out, absl::StrCat("skipped ", one.path, ": ", one.why));
   }
   return kDone;
 }
@@ -221,7 +225,7 @@ int Services(Invocation& call) {
     return kDone;
   }
   table.Print(call.out);
-  for (const std::string& note : notes) call.out << "note: " << note << '\n';
+  for (const std::string& note : notes) PrintLine(call.out, absl::StrCat("note: ", note));
   return kDone;
 }
 
@@ -239,7 +243,7 @@ int Mapping(Invocation& call) {
     document.Set("version", absl::StrCat(text->version));
     call.out << document.Print() << '\n';
   } else {
-    for (const std::string& app : apps) call.out << app << '\n';
+    for (const std::string& app : apps) PrintLine(call.out, app);
   }
   return kDone;
 }
@@ -262,8 +266,8 @@ int Metadata(Invocation& call) {
     absl::Status last;
     for (const auto& [revision, document] : view->documents) {
       if (!document.ok()) {
-        call.err << "signpost: " << app << " " << revision << ": " << document.status().message()
-                 << '\n';
+        PrintLine(call.err, absl::StrCat("signpost: ", app, " ", revision, ": ",
+                                         document.status().message()));
         last = document.status();
         continue;
       }
@@ -271,7 +275,7 @@ int Metadata(Invocation& call) {
       info.revision = revision;
       found.emplace_back(std::move(info), SourceName(document->source));
     }
-    if (found.empty() && !last.ok()) return kNotFound;
+    if (found.empty() && !last.ok()) return Fail(call.err, app, last);
   }
   Json revisions{Json::Array()};
   for (const auto& [info, source] : found) {
@@ -289,11 +293,11 @@ int Metadata(Invocation& call) {
     return kDone;
   }
   for (const auto& [info, source] : found) {
-    call.out << "revision " << info.revision << " (" << source << ")\n";
+    PrintLine(call.out, absl::StrCat("revision ", info.revision, " (", source, ")"));
     for (const auto& [key, service] : info.services) {
-      call.out << "  " << key << '\n';
+      PrintLine(call.out, absl::StrCat("  ", key));
       for (const auto& [name, value] : service.params) {
-        call.out << "    " << name << " = " << value << '\n';
+        PrintLine(call.out, absl::StrCat("    ", name, " = ", value));
       }
     }
   }
@@ -333,22 +337,23 @@ int DiffMetadata(Invocation& call) {
     call.out << document.Print() << '\n';
     return kDone;
   }
-  for (const std::string& key : added) call.out << "+ " << key << '\n';
-  for (const std::string& key : removed) call.out << "- " << key << '\n';
+  for (const std::string& key : added) PrintLine(call.out, absl::StrCat("+ ", key));
+  for (const std::string& key : removed) PrintLine(call.out, absl::StrCat("- ", key));
   for (const std::string& key : changed) {
-    call.out << "~ " << key << '\n';
+    PrintLine(call.out, absl::StrCat("~ ", key));
     const auto& old_params = before.at(key).params;
     const auto& new_params = after.at(key).params;
     for (const auto& [name, value] : new_params) {
       auto old = old_params.find(name);
       if (old == old_params.end()) {
-        call.out << "    + " << name << " = " << value << '\n';
+        PrintLine(call.out, absl::StrCat("    + ", name, " = ", value));
       } else if (old->second != value) {
-        call.out << "    ~ " << name << ": " << old->second << " -> " << value << '\n';
+        PrintLine(call.out, absl::StrCat("    ~ ", name, ": ", old->second, " -> ", value));
       }
     }
     for (const auto& [name, value] : old_params) {
-      if (new_params.count(name) == 0) call.out << "    - " << name << " = " << value << '\n';
+      if (new_params.count(name) == 0)
+        PrintLine(call.out, absl::StrCat("    - ", name, " = ", value));
     }
   }
   return kDone;

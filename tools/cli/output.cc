@@ -3,21 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_replace.h"
+#include "signpost/common/log.h"
 
 namespace signpost::cli {
-namespace {
-
-std::string OneLine(absl::string_view text) {
-  std::string line(text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\n' || c == '\t' ? ' ' : '?';
-  }
-  return line;
-}
-
-}  // namespace
-
 Table::Table(std::vector<std::string> header) { Add(std::move(header)); }
 
 void Table::Add(std::vector<std::string> row) {
@@ -41,6 +29,8 @@ void Table::Print(std::ostream& out) const {
     out << line << '\n';
   }
 }
+
+void PrintLine(std::ostream& out, absl::string_view text) { out << OneLine(text) << '\n'; }
 
 int Fail(std::ostream& err, absl::string_view what, const absl::Status& why) {
   err << "signpost: " << OneLine(what) << ": " << OneLine(why.message());

@@ -18,12 +18,15 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header);
   void Add(std::vector<std::string> row);
-  // Columns two blanks apart; control characters shown as `?`.
+  // Columns two blanks apart; each cell is OneLine.
   void Print(std::ostream& out) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
+
+// One line of text for people, which may hold names from outside: OneLine and a newline.
+void PrintLine(std::ostream& out, absl::string_view text);
 
 // `signpost: <what>: <why>` and the exit code that the status stands for.
 int Fail(std::ostream& err, absl::string_view what, const absl::Status& why);

@@ -13,10 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/client/client.h"
 #include "signpost/common/call_options.h"
+#include "signpost/common/log.h"
 #include "signpost/common/service_key.h"
 #include "signpost/common/url.h"
 #include "signpost/tools/cli/commands.h"
 #include "signpost/tools/cli/output.h"
+#include "signpost/tools/cli/session.h"
 
 namespace signpost::cli {
 namespace {
@@ -101,20 +103,22 @@ bool Answers(const std::string& host, uint16_t port) {
 }
 
 void HoldWithCheck(Invocation& call, Provider& provider, const Url& url) {
-  bool online = true;
+  bool wanted = true;  // what the provider was told last
+  bool done = true;    // and whether that holds
   CallOptions options;
   options.timeout = call.arguments.timeout;
   while (!call.wait_for_stop(kCheckPeriod)) {
     const bool answers = Answers(url.host(), url.port());
-    if (answers == online) continue;
-    const absl::Status status = answers ? provider.Online(options) : provider.Offline(options);
-    if (!status.ok()) {
-      call.err << "signpost: " << url.address() << ": " << status.message()
+    if (answers == wanted && done) continue;
+    wanted = answers;
+    const absl::Status status = wanted ? provider.Online(options) : provider.Offline(options);
+    done = status.ok();
+    if (!done) {
+      call.err << "signpost: " << url.address() << ": " << OneLine(status.message())
                << " (will be tried again)\n";
       continue;
     }
-    online = answers;
-    call.out << (online ? "online " : "offline ") << url.address() << '\n' << std::flush;
+    call.out << (wanted ? "online " : "offline ") << url.address() << '\n' << std::flush;
   }
 }
 
@@ -131,7 +135,7 @@ int Provide(Invocation& call) {
   ClientOptions options;
   options.app = arguments.app;
   options.registry = arguments.registry;
-  auto client = Client::Create(std::move(options), call.registries);
+  auto client = OpenClient(std::move(options), call.registries);
   if (!client.ok()) return Fail(call.err, "registry", client.status());
   Provider& provider = (*client)->provider();
   for (const Url& url : *urls) {

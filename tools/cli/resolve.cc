@@ -11,7 +11,9 @@
 #include "signpost/common/await.h"
 #include "signpost/common/clock.h"
 #include "signpost/common/json.h"
+#include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
+#include "signpost/common/status.h"
 #include "signpost/tools/cli/commands.h"
 #include "signpost/tools/cli/output.h"
 #include "signpost/tools/cli/session.h"
@@ -99,7 +101,8 @@ int Resolve(Invocation& call) {
     MutexLock lock(answer->mutex);
     answer->last = addresses;
     answer->known = true;
-    answer->final = addresses.state.ok() || absl::IsNotFound(addresses.state);
+    // A registry that cannot be reached now may come, and metadata too.
+    answer->final = !IsRetryable(addresses.state);
     answer->changed.SignalAll();
   });
   ServiceAddresses addresses;
@@ -127,7 +130,8 @@ int Resolve(Invocation& call) {
                 addresses.state.ok() ? absl::NotFoundError("no address") : addresses.state);
   }
   if (!addresses.state.ok()) {
-    call.err << "signpost: " << service << ": not whole: " << addresses.state.message() << '\n';
+    PrintLine(call.err,
+              absl::StrCat("signpost: ", service, ": not whole: ", addresses.state.message()));
   }
   const std::vector<Endpoint> endpoints = Sorted(*addresses.list);
   if (arguments.json) {
@@ -150,9 +154,20 @@ int Watch(Invocation& call) {
   }
   auto session = Session::Open(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
+  if (!(*session)->client().centre().store().capabilities().live) {
+    return Fail(call.err, "watch",
+                absl::FailedPreconditionError(
+                    "this registry belongs to another process, and a copy beside it sees no change "
+                    "(run `signpost serve` on its directory and use signpost://127.0.0.1:2280)"));
+  }
   auto directory = Refer(**session, arguments);
   if (!directory.ok()) return Fail(call.err, "watch", directory.status());
+  // Of the control executor until the subscription is cancelled.
+  bool known = false;
+  absl::Status state = absl::DeadlineExceededError("no answer");
   Subscription subscription = (*directory)->OnChange([&](const ServiceAddresses& addresses) {
+    state = addresses.state;
+    known = known || !IsRetryable(state) || !addresses.list->empty();
     const std::vector<Endpoint> endpoints = Sorted(*addresses.list);
     const auto& delta = addresses.delta;
     if (arguments.json) {
@@ -169,14 +184,14 @@ int Watch(Invocation& call) {
     call.out << absl::FormatTime(Clock::Real().WallNow()) << ": " << endpoints.size()
              << " addresses, " << delta.added.size() << " added, " << delta.removed.size()
              << " removed, " << delta.updated.size() << " changed";
-    if (!addresses.state.ok()) call.out << " (" << addresses.state.message() << ")";
+    if (!addresses.state.ok()) call.out << " (" << OneLine(addresses.state.message()) << ")";
     call.out << '\n';
     if (!endpoints.empty()) PrintEndpoints(call.out, endpoints);
     call.out << std::flush;
   });
   call.wait_for_stop(arguments.watch_for);
   subscription.Cancel();
-  return kDone;
+  return known ? kDone : Fail(call.err, (*directory)->service(), state);
 }
 
 }  // namespace signpost::cli

@@ -8,11 +8,21 @@
 
 namespace signpost::cli {
 
+absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
+                                                   const RegistryFactories& registries) {
+  const absl::StatusOr<Url> url = Url::Parse(options.registry);
+  auto client = Client::Create(std::move(options), registries);
+  if (client.ok() || !absl::IsNotFound(client.status()) || !url.ok()) return client;
+  const bool known = registries.Find(url->protocol()).ok();
+  return known ? absl::UnavailableError(client.status().message())
+               : absl::InvalidArgumentError(client.status().message());
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   ClientOptions options;
   options.registry = call.arguments.registry;
   options.read_only = true;
-  auto client = Client::Create(std::move(options), call.registries);
+  auto client = OpenClient(std::move(options), call.registries);
   if (!client.ok()) return client.status();
   return std::unique_ptr<Session>(new Session(*std::move(client), call.arguments.timeout));
 }

@@ -17,6 +17,11 @@
 
 namespace signpost::cli {
 
+// Client::Create, whose faults become what exit codes stand for: an unknown scheme is wrong usage,
+// a centre that is not there is unreachable.
+absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
+                                                   const RegistryFactories& registries);
+
 class Session {
  public:
   // Read-only: nothing is ever written.

@@ -25,24 +25,33 @@ MetadataInfo DocumentOf(const std::string& revision, bool withdrawn) {
   return info;
 }
 
-class AdversityTest : public ApplicationRegistryTest {};
+class AdversityTest : public ApplicationRegistryTest {
+ protected:
+  // A consumer that asks the instances themselves, who answer as `hosts_` says.
+  std::unique_ptr<Process> StartAsking() {
+    std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
+    fetchers.push_back(std::make_unique<FakeFetcher>(*executor_, hosts_));
+    return Start("", NewLocalStore(local_, executor_), std::move(fetchers));
+  }
+  void PutLocalInstance(const std::string& host, const std::string& revision) {
+    PutInstance("shop", host, revision, {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
+  }
+
+  FakeHosts hosts_;
+};
 
 // TC-11
 TEST_F(AdversityTest, AnInstanceThatHasWithdrawnItsServicesIsNotBelieved) {
-  FakeHosts hosts;
-  hosts.answers.emplace("192.0.2.1", DocumentOf("r1", true));
-  hosts.answers.emplace("192.0.2.2", DocumentOf("r1", false));
+  hosts_.answers.emplace("192.0.2.1", DocumentOf("r1", true));
+  hosts_.answers.emplace("192.0.2.2", DocumentOf("r1", false));
   Put("/dubbo/mapping/org.example.Echo", "shop");
-  for (const char* host : {"192.0.2.1", "192.0.2.2"}) {
-    PutInstance("shop", host, "r1", {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
-  }
-  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
-  fetchers.push_back(std::make_unique<FakeFetcher>(*executor_, hosts));
-  auto consumer = Start("", NewLocalStore(local_, executor_), std::move(fetchers));
+  PutLocalInstance("192.0.2.1", "r1");
+  PutLocalInstance("192.0.2.2", "r1");
+  auto consumer = StartAsking();
   auto listener = std::make_shared<Recorder>();
   consumer->registry->Subscribe(Consumer(), listener);
   Run();
-  EXPECT_EQ(hosts.asked, (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
+  EXPECT_EQ(hosts_.asked, (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
   EXPECT_TRUE(listener->last.state.ok()) << listener->last.state;
   EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
   EXPECT_EQ(listener->empty, 0);
@@ -50,24 +59,21 @@ TEST_F(AdversityTest, AnInstanceThatHasWithdrawnItsServicesIsNotBelieved) {
 
 // TC-11, with nobody else to ask: what was known stays, and the question is asked again.
 TEST_F(AdversityTest, AnAnswerOfAnotherRevisionChangesNothing) {
-  FakeHosts hosts;
-  hosts.answers.emplace("192.0.2.1", DocumentOf("r1", false));
-  hosts.answers.emplace("192.0.2.2", DocumentOf("r1", false));  // asked for r2
+  hosts_.answers.emplace("192.0.2.1", DocumentOf("r1", false));
+  hosts_.answers.emplace("192.0.2.2", DocumentOf("r1", false));  // asked for r2
   Put("/dubbo/mapping/org.example.Echo", "shop");
-  PutInstance("shop", "192.0.2.1", "r1", {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
-  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
-  fetchers.push_back(std::make_unique<FakeFetcher>(*executor_, hosts));
-  auto consumer = Start("", NewLocalStore(local_, executor_), std::move(fetchers));
+  PutLocalInstance("192.0.2.1", "r1");
+  auto consumer = StartAsking();
   auto listener = std::make_shared<Recorder>();
   consumer->registry->Subscribe(Consumer(), listener);
   Run();
-  PutInstance("shop", "192.0.2.2", "r2", {{kStorageTypeKey, "local"}, {"meta-v", "2.0.0"}});
+  PutLocalInstance("192.0.2.2", "r2");
   executor_->AdvanceAndRun(absl::Seconds(5));
   EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.1:20880"});
   EXPECT_NE(listener->last.state.message().find("revision r2"), std::string::npos)
       << listener->last.state;
-  hosts.answers.erase("192.0.2.2");
-  hosts.answers.emplace("192.0.2.2", DocumentOf("r2", false));
+  hosts_.answers.erase("192.0.2.2");
+  hosts_.answers.emplace("192.0.2.2", DocumentOf("r2", false));
   executor_->AdvanceAndRun(absl::Seconds(11));
   EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
   EXPECT_TRUE(listener->last.state.ok()) << listener->last.state;

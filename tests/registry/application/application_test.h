@@ -44,6 +44,12 @@ using Hosts = std::vector<std::string>;
 
 class ApplicationRegistryTest : public testing::Test {
  protected:
+  // What stores post when they go holds the executor.
+  ~ApplicationRegistryTest() override {
+    admin_.reset();
+    executor_->RunUntilIdle();
+  }
+
   // One process.
   struct Process {
     std::unique_ptr<RegistryCentre> centre;

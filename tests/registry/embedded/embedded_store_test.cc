@@ -135,7 +135,8 @@ TEST(EmbeddedCentreTest, SecondProcessReadsBesideTheOwner) {
   auto told = std::make_shared<ToldValues>();
   const Subscription watch = reader.Watch("/kept", told);
   ASSERT_TRUE(told->AwaitSize(1));
-  EXPECT_TRUE(absl::IsFailedPrecondition(told->items()[0].status()));
+  EXPECT_EQ(told->items()[0]->value, "v");
+  EXPECT_FALSE(reader.store().capabilities().live);
 }
 
 TEST(EmbeddedCentreTest, OutlivesKillOfItsOwner) {

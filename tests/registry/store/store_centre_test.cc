@@ -66,6 +66,30 @@ TEST_F(StoreCentreTest, MetadataIsWrittenForJavaAndGoOnce) {
   EXPECT_EQ(Get("/dubbo/metadata/shop/r1")->version, java->version);
 }
 
+// What nobody can use is no document.
+TEST_F(StoreCentreTest, AnEmptyOrForeignDocumentIsReplaced) {
+  Put("/dubbo/metadata/shop/r1", "{}");
+  Put("/dubbo/shop/r1", ToJson(Info("r2")));
+  centre_->metadata_report().Publish(Info("r1"), {}, [](absl::Status s) { EXPECT_TRUE(s.ok()); });
+  executor_->RunUntilIdle();
+  EXPECT_EQ(Get("/dubbo/metadata/shop/r1")->value, ToJson(Info("r1")));
+  EXPECT_EQ(Get("/dubbo/shop/r1")->value, ToJson(Info("r1")));
+}
+
+// With `group` dubbo-go's root is where the instances lie, and a document there would blind Java.
+TEST_F(StoreCentreTest, NoDocumentIsWrittenAmongInstances) {
+  CentreOptions options;
+  options.executor = executor_;
+  auto grouped = OpenMemoryCentre(*Url::Parse("memory://centre-test?group=g1"), options);
+  ASSERT_TRUE(grouped.ok());
+  (*grouped)->metadata_report().Publish(Info("r1"), {},
+                                        [](absl::Status s) { EXPECT_TRUE(s.ok()); });
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(Get("/g1/metadata/shop/r1").ok());
+  EXPECT_TRUE(absl::IsNotFound(Get("/g1/shop/r1").status()));
+  (*grouped)->Close();
+}
+
 TEST_F(StoreCentreTest, MetadataFallsToTheOtherPath) {
   EXPECT_TRUE(absl::IsNotFound(GetInfo("r1").status()));
   Put("/dubbo/shop/r1", ToJson(Info("r1")));

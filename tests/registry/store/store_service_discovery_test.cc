@@ -43,7 +43,7 @@ class StoreServiceDiscoveryTest : public testing::Test {
 
 TEST_F(StoreServiceDiscoveryTest, RegistersUpdatesInPlaceAndUnregisters) {
   auto store = Open();
-  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60), clock_);
   std::vector<InstanceUpdate> updates;
   Subscription watch = discovery.Watch("shop", [&](absl::StatusOr<InstanceUpdate> update) {
     ASSERT_TRUE(update.ok()) << update.status();
@@ -87,9 +87,36 @@ TEST_F(StoreServiceDiscoveryTest, RegistersUpdatesInPlaceAndUnregisters) {
   store->Close();
 }
 
+// A new process has taken the address over before the old one leaves.
+TEST_F(StoreServiceDiscoveryTest, TheNodeOfAnotherSessionIsLeftAlone) {
+  auto old_store = Open();
+  auto new_store = Open();
+  StoreServiceDiscovery old_one(old_store, StoreLayout(), absl::Seconds(60), clock_);
+  StoreServiceDiscovery new_one(new_store, StoreLayout(), absl::Seconds(60), clock_);
+  const ServiceInstance instance = Instance("192.0.2.1");
+  for (auto* each : {&old_one, &new_one}) {
+    each->Register(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+    executor_->RunUntilIdle();
+  }
+  const auto there = [&] {
+    std::optional<bool> answer;
+    old_store->Exists(old_one.PathOf(instance), {}, [&](absl::StatusOr<bool> e) { answer = *e; });
+    executor_->RunUntilIdle();
+    return answer;
+  };
+  old_one.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  executor_->RunUntilIdle();
+  EXPECT_EQ(there(), true);
+  new_one.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  executor_->RunUntilIdle();
+  EXPECT_EQ(there(), false);
+  new_one.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  executor_->RunUntilIdle();
+}
+
 TEST_F(StoreServiceDiscoveryTest, WritesNothingThatWouldBlindPeers) {
   auto store = Open();
-  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60), clock_);
   ServiceInstance instance = Instance("192.0.2.1");
   instance.port = 0;
   std::optional<absl::Status> done;
@@ -113,7 +140,7 @@ TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
       R"({"name":"shop","address":"192.0.2.3","payload":{"metadata":{}}})");
   Put(*store, "/services/shop/d",
       R"({"name":"shop","address":"192.0.2.4","port":20880,"x":1,"payload":{"@class":"y","metadata":{}}})");
-  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60), clock_);
   InstanceUpdate last;
   Subscription watch = discovery.Watch("shop", [&](absl::StatusOr<InstanceUpdate> update) {
     ASSERT_TRUE(update.ok());
@@ -139,7 +166,7 @@ TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
 TEST_F(StoreServiceDiscoveryTest, OfTwoNodesWithOneAddressTheNewerCounts) {
   auto store = Open();
   Put(*store, "/services/shop/old", ToCuratorJson(Instance("192.0.2.1", 1000)));
-  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60));
+  StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60), clock_);
   std::vector<InstanceUpdate> updates;
   Subscription watch = discovery.Watch(
       "shop", [&](absl::StatusOr<InstanceUpdate> update) { updates.push_back(*update); });
@@ -162,7 +189,7 @@ TEST_F(StoreServiceDiscoveryTest, ListsApplicationsWithoutTheOtherRoots) {
   EXPECT_EQ(layout.metadata_java, "/g/metadata");
   Put(*store, "/g/mapping/i", "shop");
   Put(*store, "/g/shop/a", "b");
-  StoreServiceDiscovery discovery(store, layout, absl::Seconds(60));
+  StoreServiceDiscovery discovery(store, layout, absl::Seconds(60), clock_);
   std::vector<std::string> apps;
   discovery.ListApplications(
       {}, [&](absl::StatusOr<std::vector<std::string>> answer) { apps = *answer; });

@@ -12,6 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/registry/zookeeper/zookeeper_test.h"
+#include "tests/support/loopback.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace signpost {
 namespace {
@@ -112,6 +114,38 @@ TEST_F(ZookeeperCallsTest, CredentialsKeepOthersOut) {
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_FALSE(absl::StrContains(refused.status().message(), "secret"));
   EXPECT_EQ(Get(ours, Root() + "/a")->value, "1");
+}
+
+// One node that is not for us hides no other, in a list or in a watch.
+TEST_F(ZookeeperCallsTest, AnUnreadableChildIsLeftOut) {
+  Store& ours = Open();
+  Store& theirs = Open(g_server->address(), "ann:secret@");
+  ASSERT_TRUE(Put(ours, Root() + "/l/a", "1").ok());
+  ASSERT_TRUE(Put(theirs, Root() + "/l/b", "2").ok());
+  const auto list = Wait<absl::StatusOr<std::vector<StoreChild>>>(
+      [&](auto done) { ours.List(Root() + "/l", {absl::Seconds(20)}, std::move(done)); });
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->size(), 1u);
+  EXPECT_EQ(list->front().name, "a");
+  Seen seen(ours, Root() + "/l");
+  EXPECT_THAT(seen.WaitFor({{"a", "1"}}), testing::ElementsAre(testing::Pair("a", "1")));
+  ASSERT_TRUE(Put(ours, Root() + "/l/c", "3").ok());
+  seen.WaitFor({{"a", "1"}, {"c", "3"}});
+}
+
+// Calls whose time has passed without a connection do nothing when it comes.
+TEST_F(ZookeeperCallsTest, WhatHasEndedIsNotDoneLater) {
+  TcpProxy proxy(g_server->port());
+  proxy.Break();
+  Store& store = Open(proxy.address(), "", "session=20000");
+  const auto late = Wait<absl::StatusOr<int64_t>>([&](auto done) {
+    store.CreateSessionBound(Root() + "/late", "x", absl::Seconds(60), {absl::Milliseconds(100)},
+                             std::move(done));
+  });
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded);
+  proxy.Restore();
+  ASSERT_TRUE(Put(store, Root() + "/now", "y").ok());
+  EXPECT_EQ(Get(store, Root() + "/late").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

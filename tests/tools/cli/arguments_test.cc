@@ -9,6 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 
 TEST(ArgumentsTest, CommandPositionalAndFlagsInAnyOrder) {
@@ -29,6 +30,18 @@ TEST(ArgumentsTest, RepeatableFlags) {
   ASSERT_TRUE(arguments.ok()) << arguments.status();
   EXPECT_THAT(arguments->services, ElementsAre("a.B", "c.D"));
   EXPECT_THAT(arguments->params, ElementsAre(Pair("k", "v=w"), Pair("weight", "50")));
+}
+
+TEST(ArgumentsTest, OneDashIsNoFlagAndItsValueIsNotShown) {
+  for (const char* word : {"-registry=zookeeper://u:p4ss@h", "-r=zookeeper://u:p4ss@h"}) {
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{word, "apps"}, {"resolve", word, "a.B"}}) {
+      const auto arguments = ParseArguments(words);
+      ASSERT_FALSE(arguments.ok());
+      EXPECT_THAT(arguments.status().message(), Not(HasSubstr("p4ss")));
+      EXPECT_THAT(arguments.status().message(), HasSubstr("--"));
+    }
+  }
 }
 
 TEST(ArgumentsTest, FlagsOfAnEarlierParseAreForgotten) {

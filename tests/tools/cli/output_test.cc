@@ -23,13 +23,13 @@ TEST(TableTest, ControlCharactersOfTheRegistryDoNotReachTheTerminal) {
   table.Add({"\x1b[31mred\n"});
   std::ostringstream out;
   table.Print(out);
-  EXPECT_EQ(out.str(), "A\n?[31mred \n");
+  EXPECT_EQ(out.str(), "A\n\\x1b[31mred\\x0a\n");
 }
 
 TEST(FailTest, OneLineAndTheExitCodeOfTheStatus) {
   std::ostringstream err;
   EXPECT_EQ(Fail(err, "apps", absl::NotFoundError("none\nhere")), kNotFound);
-  EXPECT_EQ(err.str(), "signpost: apps: none here\n");
+  EXPECT_EQ(err.str(), "signpost: apps: none\\x0ahere\n");
   EXPECT_EQ(Fail(err, "x", absl::InvalidArgumentError("")), kUsage);
   EXPECT_EQ(Fail(err, "x", absl::UnimplementedError("")), kUsage);
   EXPECT_EQ(Fail(err, "x", absl::DeadlineExceededError("")), kUnreachable);

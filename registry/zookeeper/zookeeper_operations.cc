@@ -1,0 +1,82 @@
+// What coroutines await on a ZookeeperSession.
+#include <algorithm>
+#include <iterator>
+
+#include "signpost/registry/zookeeper/zookeeper_session.h"
+
+namespace signpost {
+namespace zookeeper_internal {
+namespace {
+
+// A window of reads that moves over the paths. Executor only.
+struct Window {
+  std::shared_ptr<ZookeeperSession> session;
+  std::vector<std::string> paths;
+  bool watch = false;
+  std::vector<Reply> replies;
+  size_t next = 0;
+  size_t finished = 0;
+  absl::AnyInvocable<void(std::vector<Reply>) &&> done;
+};
+
+void ReadNext(const std::shared_ptr<Window>& window) {
+  if (window->next == window->paths.size()) return;
+  const size_t index = window->next++;
+  NodeRequest request;
+  request.path = window->paths[index];
+  request.watch = window->watch;
+  window->session->Start(std::move(request), [window, index](Reply reply) {
+    window->replies[index] = std::move(reply);
+    ReadNext(window);
+    if (++window->finished == window->paths.size())
+      std::move(window->done)(std::move(window->replies));
+  });
+}
+
+}  // namespace
+
+void ZookeeperSession::StartMany(std::vector<std::string> paths, bool watch,
+                                 absl::AnyInvocable<void(std::vector<Reply>) &&> done) {
+  auto window = std::make_shared<Window>();
+  window->session = shared_from_this();
+  window->replies.resize(paths.size());
+  window->paths = std::move(paths);
+  window->watch = watch;
+  window->done = std::move(done);
+  for (size_t i = 0; i < kReadWindow; ++i) ReadNext(window);
+}
+
+void ZookeeperSession::Operation::await_suspend(std::coroutine_handle<> handle) {
+  // Dropping the callback destroys the frame that this lives in.
+  auto session = session_;
+  session->Start(std::move(request_), [this, resume = Resume(handle)](Reply reply) mutable {
+    reply_ = std::move(reply);
+    resume.Run();
+  });
+}
+
+void ZookeeperSession::ReadAll::await_suspend(std::coroutine_handle<> handle) {
+  auto session = session_;
+  session->StartMany(std::move(paths_), watch_,
+                     [this, resume = Resume(handle)](std::vector<Reply> replies) mutable {
+                       replies_ = std::move(replies);
+                       resume.Run();
+                     });
+}
+
+void ZookeeperSession::ReleaseWaiters() {
+  for (Waiting& waiting : std::exchange(waiters_, {})) waiting.resume.Run();
+}
+
+void ZookeeperSession::ReleaseEnded() {
+  const auto ended = [](const Waiting& waiting) { return waiting.ended && *waiting.ended; };
+  const auto first = std::stable_partition(waiters_.begin(), waiters_.end(),
+                                           [&](const Waiting& waiting) { return !ended(waiting); });
+  std::vector<Waiting> gone(std::make_move_iterator(first),
+                            std::make_move_iterator(waiters_.end()));
+  waiters_.erase(first, waiters_.end());
+  for (Waiting& waiting : gone) waiting.resume.Run();
+}
+
+}  // namespace zookeeper_internal
+}  // namespace signpost
