@@ -1,7 +1,7 @@
 // The application-level Registry: instances, mapping and metadata of one centre put together.
 //
 // Provider side: Register collects URLs; after a debounce one MetadataInfo is computed, published,
-// then the instance is written (or updated in place), then the mapping. Desired state is kept: a
+// then the mapping, then the instance is written (or updated in place). Desired state is kept: a
 // new session writes the instance again, once. Consumer side: mapping (or `provided-by`) ->
 // applications -> one instance watch per application, shared by all subscriptions -> one metadata
 // resolution per distinct revision -> addresses. A revision whose metadata is missing keeps what it
