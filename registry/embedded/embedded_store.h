@@ -1,9 +1,9 @@
 // embedded:///dir: a durable registry centre in a directory of this machine, without a server.
 //
 // One process owns the directory; all that open it in that process share it. Beside a running owner
-// another process may open it with read_only: it sees the keys as they were at opening, its
-// writes and watches end with kFailedPrecondition. Keys outlive kill -9 of the owner, session-bound
-// keys do not: the next opening drops them.
+// another process may open it with read_only: it sees the keys as they were at opening (a watch
+// tells them once), its writes end with kFailedPrecondition. Keys outlive kill -9 of the owner,
+// session-bound keys do not: the next opening drops them.
 //
 // Threads: any. Ownership: the directory is given up when the last store and centre are gone.
 // Errors of opening: kFailedPrecondition: in use by another process (names its pid);
