@@ -7,10 +7,12 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "signpost/common/gate.h"
+#include "signpost/common/log.h"
 #include "signpost/common/service_instance.h"
 #include "signpost/common/status.h"
 
@@ -33,6 +35,20 @@ std::vector<absl::string_view> MappingItems(absl::string_view text) {
 bool IsLostRace(const absl::Status& status) {
   // kNotFound: the mapping was deleted between our read and our write.
   return absl::IsAborted(status) || absl::IsAlreadyExists(status) || absl::IsNotFound(status);
+}
+
+// Once per text: a watch tells only what changed.
+void WarnOfOtherNames(absl::string_view where, absl::string_view text) {
+  size_t others = 0;
+  absl::string_view first;
+  for (absl::string_view item : MappingItems(text)) {
+    if (ValidateAppName(item).ok()) continue;
+    if (others++ == 0) first = item;
+  }
+  if (others == 0) return;
+  Log(LogLevel::kWarning,
+      absl::StrCat(where, ": ", others, " names are no applications and are left out, first '",
+                   absl::CHexEscape(first.substr(0, 100)), "'"));
 }
 
 absl::StatusOr<AppSet> ToApps(const absl::StatusOr<MappingText>& text) {
@@ -115,6 +131,7 @@ class ServiceNameMapping::State : public std::enable_shared_from_this<State> {
     return store_.Watch(interface_name,
                         [on_change = std::move(on_change), where = Where(interface_name),
                          last = std::optional<AppSet>()](absl::StatusOr<MappingText> text) mutable {
+                          if (text.ok()) WarnOfOtherNames(where, text->text);
                           absl::StatusOr<AppSet> apps = ToApps(text);
                           if (!apps.ok()) {
                             last.reset();

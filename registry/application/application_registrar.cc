@@ -144,13 +144,11 @@ void ApplicationRegistrar::RunAfter(absl::Duration delay) {
 void ApplicationRegistrar::OnSession(SessionEvent event) {
   // kExpired may come late, after the new session: nothing is done on it.
   if (event != SessionEvent::kNewSession && event != SessionEvent::kConnected) return;
-  if (event == SessionEvent::kNewSession) {
-    // A centre that lost its session may have lost more.
-    published_.clear();
-    mapped_.clear();
-  }
+  // What was there before the gap may have been lost or deleted in it: looked at again. What is
+  // there already is not written again.
+  published_.clear();
+  mapped_.clear();
   if (collector_.size() == 0 && alive_.empty()) return;
-  // Also in the same session: what is there already is not written again.
   if (generation_ > 1 && written_ == generation_) {
     ++generation_;
     backoff_.Reset();

@@ -300,8 +300,9 @@ Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std
       call->Fail(set.ToStatus(call->key));
       co_return;
     }
-    // Of an older session of ours, or of somebody else: it would go when that session does.
-    Reply gone = co_await session_->Do(Write(Kind::kDelete, call->key, "", there.stat.version));
+    // Of an older session of ours, or of somebody else: it would go when that session does. In one
+    // step, so that nobody sees a list without it.
+    Reply gone = co_await session_->Do(Write(Kind::kReplace, call->key, value, there.stat.version));
     if (gone.ok() || gone.missing() || Lost(gone) || gone.code == absl::StatusCode::kAborted)
       continue;
     call->Fail(gone.ToStatus(call->key));

@@ -70,8 +70,14 @@ absl::Status Reply::ToStatus(const std::string& path) const {
 
 // One open request. The library holds a pointer to it until it calls back or is closed.
 struct ZookeeperSession::Slot {
+  // Of a transaction; the library writes there until it calls back.
+  struct Results {
+    zoo_op_result_t each[2];
+    std::string path;
+  };
   Handle* handle = nullptr;
   ReplyCallback done;
+  std::unique_ptr<Results> results;
   bool used = false;
 };
 
@@ -105,6 +111,7 @@ struct ZookeeperSession::Handle {
     MutexLock lock(mutex);
     ReplyCallback done = std::move(slot->done);
     slot->done = nullptr;
+    slot->results = nullptr;
     slot->used = false;
     free.push_back(slot);
     if (--open == 0) changed.SignalAll();
@@ -357,36 +364,15 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
   if (connected_) ReleaseWaiters();
 }
 
-// The session cannot have outlived such a gap, and a handle may never connect again: one whose
-// credentials were refused is dead, and a server that has lost its data refuses one that has seen
-// newer writes. A new one starts from nothing.
-void ZookeeperSession::GiveUpLater(uint64_t generation) {
-  if (waiting_generation_ == generation) return;
-  waiting_generation_ = generation;
-  executor_->PostAfter(options_.timeout, [weak = weak_from_this(), generation] {
-    auto self = weak.lock();
-    if (self == nullptr || self->closed() || self->waiting_generation_ != generation) return;
-    self->waiting_generation_ = 0;
-    if (self->tracker_.connected()) return;
-    Log(LogLevel::kWarning,
-        absl::StrCat("zookeeper ", self->options_.servers,
-                     ": no connection for the time of a session; starting anew"));
-    const std::vector<SessionEvent> events = self->tracker_.Expired(self->tracker_.session());
-    self->Replace();
-    for (SessionEvent event : events) self->events_.session(event);
-  });
-}
-
-absl::Status ZookeeperSession::WhyNotConnected() const {
-  return absl::UnavailableError(absl::StrCat(
-      "zookeeper ", options_.servers,
-      refused_ ? ": the credentials are refused" : ": not connected; is it there, and reachable?"));
-}
-
 void ZookeeperSession::PostReply(ReplyCallback done, Reply reply) {
   executor_->Post([done = std::move(done), reply = std::move(reply)]() mutable {
     std::move(done)(std::move(reply));
   });
+}
+
+// With credentials only their holder may do anything with a node.
+const ACL_vector* ZookeeperSession::Acl() const {
+  return options_.credentials.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
 }
 
 void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
@@ -421,10 +407,7 @@ void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
       const int mode = request.mode == NodeMode::kEphemeral   ? ZOO_EPHEMERAL
                        : request.mode == NodeMode::kContainer ? ZOO_CONTAINER
                                                               : ZOO_PERSISTENT;
-      // With credentials only their holder may do anything with the node.
-      const ACL_vector* acl =
-          options_.credentials.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
-      rc = zoo_acreate2(zoo, path, request.value.data(), length, acl, mode, &Callbacks::OnCreated,
+      rc = zoo_acreate2(zoo, path, request.value.data(), length, Acl(), mode, &Callbacks::OnCreated,
                         slot);
       break;
     }
@@ -435,6 +418,16 @@ void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
     case Kind::kDelete:
       rc = zoo_adelete(zoo, path, request.version, &Callbacks::OnVoid, slot);
       break;
+    case Kind::kReplace: {
+      slot->results = std::make_unique<Slot::Results>();
+      slot->results->path.resize(request.path.size() + 1);
+      zoo_op_t ops[2];
+      zoo_delete_op_init(&ops[0], path, request.version);
+      zoo_create_op_init(&ops[1], path, request.value.data(), length, Acl(), ZOO_EPHEMERAL,
+                         slot->results->path.data(), static_cast<int>(slot->results->path.size()));
+      rc = zoo_amulti(zoo, 2, ops, slot->results->each, &Callbacks::OnVoid, slot);
+      break;
+    }
     case Kind::kUnwatchData:
     case Kind::kUnwatchChildren:
       // The library takes the function itself in spite of the type it declares.

@@ -32,6 +32,8 @@
 #include "signpost/registry/zookeeper/flow.h"
 #include "signpost/registry/zookeeper/session_tracker.h"
 
+struct ACL_vector;  // the C client's
+
 namespace signpost {
 namespace zookeeper_internal {
 
@@ -70,6 +72,7 @@ struct NodeRequest {
     kCreate,
     kSet,
     kDelete,
+    kReplace,  // deletes `version` and creates an ephemeral node with `value`, or neither
     kUnwatchData,
     kUnwatchChildren
   };
@@ -193,6 +196,7 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   void ReleaseWaiters();
   static void CloseHandle(std::unique_ptr<Handle> handle, const char* why);
   void PostReply(ReplyCallback done, Reply reply);
+  const ACL_vector* Acl() const;
 
   const SessionOptions options_;
   const Events events_;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -199,6 +201,50 @@ TEST_F(ClientTest, DubboLabelsAreRefused) {
   auto client = Client::Create(std::move(options), registries_);
   EXPECT_EQ(client.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(client.status().message().find("dubbo.metadata.revision"), absl::string_view::npos);
+}
+
+// TC-22
+TEST_F(ClientTest, ThousandReferencesLeaveNoThread) {
+  auto client = New(Memory());
+  ASSERT_TRUE(client.ok());
+  ASSERT_TRUE((*client)->provider().Export(kGreeter).ok());
+  ASSERT_TRUE((*client)->Start(absl::Seconds(10)).ok());
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  ASSERT_TRUE(
+      (*(*client)->consumer().Refer("org.example.Greeter"))->WaitReady(absl::Seconds(10)).ok());
+  const auto before = threads();
+  for (int i = 0; i < 1000; ++i) {
+    auto directory = (*client)->consumer().Refer("org.example.Greeter");
+    ASSERT_TRUE(directory.ok());
+    const Subscription changes = (*directory)->OnChange([](const ServiceAddresses&) {});
+  }
+  EXPECT_EQ(threads(), before);
+  auto directory = (*client)->consumer().Refer("org.example.Greeter");
+  EXPECT_TRUE((*directory)->WaitReady(absl::Seconds(10)).ok());
+}
+
+// TC-53: what is used after its end says so, and no more.
+TEST_F(ClientTest, NoSecretInErrorsAfterTheEnd) {
+  auto client = New(Memory() + "?accessKey=ak1&secretKey=sk1&password=p4ss");
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto directory = (*client)->consumer().Refer("org.example.Greeter");
+  ASSERT_TRUE(directory.ok());
+  (*client)->Shutdown(absl::ZeroDuration());
+  std::string all;
+  for (const absl::Status& status :
+       {(*client)->provider().Export(kGreeter), (*client)->Start(absl::Seconds(1)),
+        (*client)->consumer().Refer("org.example.Greeter").status(),
+        (*directory)->Pick(Request()).status(), (*directory)->WaitReady(absl::Seconds(1))}) {
+    EXPECT_FALSE(status.ok());
+    all += status.ToString() + "\n";
+  }
+  all += sink_->text();
+  for (const char* secret : {"p4ss", "ak1", "sk1"}) {
+    EXPECT_EQ(all.find(secret), std::string::npos) << secret << " in\n" << all;
+  }
 }
 
 // TC-53.

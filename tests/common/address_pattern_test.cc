@@ -1,8 +1,19 @@
 #include "signpost/common/address_pattern.h"
 
 #include <gtest/gtest.h>
+#include <netdb.h>
 
 #include <string>
+
+// TC-05: matching looks up no name.
+extern "C" int getaddrinfo(const char*, const char*, const addrinfo*, addrinfo**) {
+  ADD_FAILURE() << "a name was looked up";
+  return EAI_FAIL;
+}
+extern "C" hostent* gethostbyname(const char*) {
+  ADD_FAILURE() << "a name was looked up";
+  return nullptr;
+}
 
 namespace signpost {
 namespace {
@@ -18,6 +29,7 @@ TEST(AddressPatternTest, Case05) {
   EXPECT_TRUE(Match("192.0.2.0/24"));
   EXPECT_FALSE(Match("2001:db8:*"));
   EXPECT_FALSE(Match("192.0.2.999"));
+  EXPECT_FALSE(Match("shop.example.org"));
 }
 
 TEST(AddressPatternTest, Exact) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -170,6 +171,66 @@ TEST_F(OutageTest, SuspendedConsumerSeesWhatHappenedMeanwhile) {
   EXPECT_TRUE(consumer.WaitForOutput("192.0.2.5", absl::Seconds(60)));
   consumer.Signal(SIGTERM);
   EXPECT_EQ(consumer.Wait(absl::Seconds(20)), 0);
+}
+
+// TC-17: for up to a session's time the old node is there when the new process registers.
+TEST_F(OutageTest, KilledProviderThatStartsAgainIsAlwaysThere) {
+  auto sibling = Provide("192.0.2.8:50051");
+  const std::vector<std::string> command = {
+      "examples/provider", absl::StrCat("zookeeper://", server_.address(), "?session=4000"),
+      "192.0.2.7:50051"};
+  auto old_one = std::make_unique<ChildProcess>(command);
+  ASSERT_TRUE(old_one->WaitForOutput("registered /services/greeting/", absl::Seconds(30)));
+  auto consumer = Open("consumer");
+  auto directory = consumer->consumer().Refer(kService);
+  ASSERT_TRUE(directory.ok());
+  ASSERT_TRUE(Held(**directory).WaitForAddress("192.0.2.7:50051", true));
+
+  Mutex mutex;
+  std::vector<int64_t> started;  // of the address, at each notification
+  int gaps = 0;
+  const Subscription subscription = (*directory)->OnChange([&](const ServiceAddresses& addresses) {
+    MutexLock lock(mutex);
+    int found = 0;
+    addresses.list->ForEach([&](const Endpoint& endpoint) {
+      if (endpoint.address() != "192.0.2.7:50051") return;
+      ++found;
+      started.push_back(endpoint->timestamp_ms);
+    });
+    if (found != 1) ++gaps;
+  });
+  old_one->Signal(SIGKILL);
+  ChildProcess new_one(command);
+  ASSERT_TRUE(new_one.WaitForOutput("registered /services/greeting/", absl::Seconds(30)));
+  // The old session ends: only the consumer, the sibling and the new process are left.
+  ASSERT_TRUE(server_.WaitForSessions(3, absl::Seconds(60)));
+  Held held(**directory);
+  auto third = Provide("192.0.2.9:50051");  // what comes later is told later
+  ASSERT_TRUE(held.WaitForAddress("192.0.2.9:50051", true));
+  MutexLock lock(mutex);
+  EXPECT_EQ(gaps, 0);
+  ASSERT_GE(started.size(), 2u);
+  EXPECT_GT(started.back(), started.front());
+}
+
+// TC-14: who only looks leaves nothing behind, and sees the first instance when it comes.
+TEST_F(OutageTest, AConsumerLeavesNoLitter) {
+  const auto nodes = [this] {
+    const std::string words = server_.Word("mntr");
+    const size_t at = words.find("zk_znode_count");
+    return at == std::string::npos ? words : words.substr(at, words.find('\n', at) - at);
+  };
+  const std::string before = nodes();
+  auto consumer = Open("consumer");
+  auto directory = consumer->consumer().Refer(kService);
+  ASSERT_TRUE(directory.ok());
+  EXPECT_EQ((*directory)->WaitReady(absl::Seconds(2)).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(nodes(), before);
+  auto provider = Provide("192.0.2.1:50051");
+  ASSERT_TRUE((*directory)->WaitReady(absl::Seconds(20)).ok());
+  auto pick = (*directory)->Pick(Request());
+  ASSERT_TRUE(pick.ok()) << pick.status();
+  EXPECT_EQ(pick->endpoint.address(), "192.0.2.1:50051");
 }
 
 TEST_F(OutageTest, KilledProviderIsDroppedWithItsSession) {

@@ -107,6 +107,7 @@ TEST_F(ServiceNameMappingTest, ApplicationsThatRaceAreAllIn) {
     }
     const std::string text = store_.TextOf(kEcho);
     EXPECT_EQ(ParseMappingText(text), wanted);
+    EXPECT_GT(store_.attempts(), count) << "nobody met anybody";
     // Each once.
     EXPECT_EQ(std::count(text.begin(), text.end(), ','), count - 1);
   }

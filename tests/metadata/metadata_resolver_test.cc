@@ -199,6 +199,16 @@ TEST_F(MetadataResolverTest, DocumentWithoutRevisionAndAppIsOfTheAskedOne) {
 }
 
 // The document comes after the instance.
+// TC-11, in the report: the instances that speak are asked instead.
+TEST_F(MetadataResolverTest, ADocumentThatCannotBelongIsNotUsed) {
+  hosts_.answers.emplace("a", InfoOf("r1"));
+  report_.Put("shop", "r1", InfoOf("r1", 0));
+  EXPECT_EQ(Resolve("r1", {InstanceOf("a", "remote")})->source, MetadataSource::kService);
+  Make(Options());
+  report_.Put("shop", "r1", InfoOf("r2"));
+  EXPECT_EQ(Resolve("r1", {InstanceOf("a", "remote")})->source, MetadataSource::kService);
+}
+
 TEST_F(MetadataResolverTest, AbsenceIsNotRemembered) {
   const Instances instances = {InstanceOf("a", "remote", /*speaks=*/false)};
   const absl::StatusOr<ResolvedMetadata> missing = Resolve("r1", instances);

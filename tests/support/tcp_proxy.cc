@@ -61,7 +61,10 @@ void TcpProxy::Run() {
   while (!stop_) {
     while (broken_ && !fds.empty()) drop(fds.size() - 2);
     std::vector<pollfd> polls = {{listener_, POLLIN, 0}};
-    for (const int fd : fds) polls.push_back({fd, POLLIN, 0});
+    for (size_t i = 0; i < fds.size(); ++i) {
+      const bool from_target = i % 2 == 1;
+      polls.push_back({fds[i], static_cast<int16_t>(from_target && held_ ? 0 : POLLIN), 0});
+    }
     if (poll(polls.data(), polls.size(), 20) <= 0) continue;
     for (size_t i = fds.size(); i >= 2; i -= 2) {
       const bool alive = (polls[i - 1].revents == 0 || Move(fds[i - 2], fds[i - 1])) &&

@@ -22,6 +22,10 @@ class TcpProxy {
   void Break() { broken_ = true; }
   void Restore() { broken_ = false; }
 
+  // While held, what the target says does not arrive; what is said to it does.
+  void Hold() { held_ = true; }
+  void Release() { held_ = false; }
+
   std::string address() const;
   // Port from which the newest connection reaches the target, to know it there; 0: none yet.
   uint16_t upstream_port() const { return upstream_port_; }
@@ -33,6 +37,7 @@ class TcpProxy {
   int listener_ = -1;
   uint16_t port_ = 0;
   std::atomic<uint16_t> upstream_port_{0};
+  std::atomic<bool> held_{false};
   std::atomic<bool> broken_{false};
   std::atomic<bool> stop_{false};
   std::thread thread_;

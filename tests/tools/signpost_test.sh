@@ -50,4 +50,20 @@ wait "$provider"
 code=$?
 [ "$code" = 0 ] || { echo "provide: exit code $code after SIGTERM"; cat "$TEST_TMPDIR/provide"; failed=1; }
 expect 1 instances shop --json --registry="$registry"
+
+# TC-53: no secret of a registry's URL is ever printed.
+secret="zookeeper://u:p4ss@127.0.0.1:1?accessKey=ak1&secretKey=sk1&timeout=100"
+for words in apps services "instances shop" "mapping a.B" "metadata shop" "resolve a.B" "watch a.B --for=300ms" \
+  "diff-metadata shop r1 r2" "provide --app=shop --service=a.B --address=192.0.2.1:1"; do
+  for flags in --json --verbose ""; do
+    # shellcheck disable=SC2086
+    expect 3 $words $flags --timeout=300ms --registry="$secret"
+    holds err "signpost: "
+    if grep -qE 'p4ss|ak1|sk1' "$TEST_TMPDIR/out" "$TEST_TMPDIR/err"; then
+      echo "signpost $words $flags prints a secret:"
+      cat "$TEST_TMPDIR/out" "$TEST_TMPDIR/err"
+      failed=1
+    fi
+  done
+done
 exit "$failed"

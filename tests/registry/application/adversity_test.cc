@@ -123,8 +123,64 @@ TEST_F(AdversityTest, ALateExpiredAfterTheNewSessionRestoresNothingTwice) {
   executor_->Post([&] { session.tell(SessionEvent::kExpired); });
   executor_->AdvanceAndRun(absl::Minutes(5));
   EXPECT_EQ(session.bound, 2);
+  std::optional<StoreValue> node;
+  provider->centre->store().Get("/services/shop/192.0.2.1:50051", {},
+                                [&](absl::StatusOr<StoreValue> v) { node = *v; });
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(node.has_value() && node->owned);
   EXPECT_EQ(listener->count, heard);
   EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.1:50051"});
+}
+
+// TC-13: a gap within one session. What is there is left alone; what went missing is made again.
+TEST_F(AdversityTest, AfterAGapWhatIsMissingIsMadeAgainAndTheRestLeftAlone) {
+  auto owned = std::make_unique<ScriptedSession>(NewLocalStore(local_, executor_));
+  ScriptedSession& session = *owned;
+  auto provider = Start("shop", std::move(owned));
+  Export(*provider, "tri://192.0.2.1:50051/org.example.Echo");
+  const std::vector<std::string> paths = provider->registry->registered().paths;
+  ASSERT_EQ(paths.size(), 4u);
+  const auto version = [&](const std::string& path) {
+    std::optional<int64_t> found;
+    admin_->Get(path, {}, [&](absl::StatusOr<StoreValue> v) {
+      if (v.ok()) found = v->version;
+    });
+    executor_->RunUntilIdle();
+    return found;
+  };
+  const auto gap = [&] {
+    executor_->Post([&] { session.tell(SessionEvent::kDisconnected); });
+    executor_->Post([&] { session.tell(SessionEvent::kConnected); });
+    Run();
+  };
+  std::map<std::string, std::optional<int64_t>> before;
+  for (const std::string& path : paths) before[path] = version(path);
+  gap();
+  EXPECT_EQ(session.bound, 1);
+  for (const std::string& path : paths) EXPECT_EQ(version(path), before[path]) << path;
+  for (const std::string& path : paths) {
+    Delete(path);
+    ASSERT_FALSE(version(path).has_value());
+    gap();
+    EXPECT_TRUE(version(path).has_value()) << path;
+  }
+  EXPECT_EQ(session.bound, 2);
+}
+
+// TC-11: nobody else to ask at first.
+TEST_F(AdversityTest, TheNextInstanceIsAskedWhenItComes) {
+  hosts_.answers.emplace("192.0.2.1", DocumentOf("r1", true));
+  hosts_.answers.emplace("192.0.2.2", DocumentOf("r1", false));
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutLocalInstance("192.0.2.1", "r1");
+  auto consumer = StartAsking();
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  executor_->AdvanceAndRun(absl::Seconds(5));
+  EXPECT_EQ(listener->Hosts(), Hosts{});
+  PutLocalInstance("192.0.2.2", "r1");
+  executor_->AdvanceAndRun(absl::Seconds(11));
+  EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
 }
 
 // Keeps what its watches tell until it may speak.

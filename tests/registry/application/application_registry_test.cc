@@ -218,22 +218,23 @@ TEST_F(ApplicationRegistryTest, GroupVersionAndProtocolMatch) {
 
 // TC-21
 TEST_F(ApplicationRegistryTest, OnlyTheOneThatLeftHearsNothing) {
-  Put("/dubbo/mapping/org.example.Echo", "shop");
-  PutDocument("shop", "r1");
-  PutInstance("shop", "192.0.2.1", "r1");
+  auto first = Start("shop");
+  auto second = Start("shop");
+  const std::string service = "/org.example.Echo?group=g1&version=1.0.0";
+  Export(*first, "tri://192.0.2.1:20880" + service);
   auto consumer = Start("");
   auto one = std::make_shared<Recorder>();
   auto two = std::make_shared<Recorder>();
-  consumer->registry->Subscribe(Consumer(), one);
-  consumer->registry->Subscribe(Consumer(), two);
+  const Url wanted = Consumer("&group=g1&version=1.0.0");
+  consumer->registry->Subscribe(wanted, one);
+  consumer->registry->Subscribe(wanted, two);
   Run();
-  PutInstance("shop", "192.0.2.2", "r1");
-  Run();
+  Export(*second, "tri://192.0.2.2:20880" + service);
   EXPECT_EQ(one->Hosts().size(), 2u);
   EXPECT_EQ(two->Hosts().size(), 2u);
-  consumer->registry->Unsubscribe(Consumer(), one);
+  consumer->registry->Unsubscribe(wanted, one);
   const int heard = one->count;
-  Delete("/services/shop/192.0.2.1:20880");
+  first->registry->UnregisterAll({}, [](absl::Status) {});
   Run();
   EXPECT_EQ(one->count, heard);
   EXPECT_EQ(two->Hosts(), Hosts{"192.0.2.2:20880"});
@@ -247,15 +248,18 @@ TEST_F(ApplicationRegistryTest, ThousandSubscriptionsLeaveNothing) {
   auto consumer = Start("");
   const size_t watches = local_->watch_count();
   auto listener = std::make_shared<Recorder>();
+  int heard = 0;
   for (int i = 0; i < 1000; ++i) {
     consumer->registry->Subscribe(Consumer(), listener);
     if (i % 2 == 0) executor_->RunUntilIdle();
     consumer->registry->Unsubscribe(Consumer(), listener);
+    heard = listener->count;
   }
   executor_->RunUntilIdle();
   EXPECT_EQ(local_->watch_count(), watches);
   EXPECT_EQ(consumer->table->size(), listener->last.list->size());
-  const int heard = listener->count;
+  EXPECT_EQ(listener->count, heard) << "told after Unsubscribe had returned";
+  EXPECT_EQ(listener.use_count(), 1) << "somebody still holds the listener";
   PutInstance("shop", "192.0.2.2", "r1");
   Run();
   EXPECT_EQ(listener->count, heard);

@@ -1,9 +1,12 @@
 #include "signpost/registry/store/store_service_discovery.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "signpost/common/log.h"
 #include "signpost/common/manual_executor.h"
@@ -127,19 +130,34 @@ TEST_F(StoreServiceDiscoveryTest, WritesNothingThatWouldBlindPeers) {
   store->Close();
 }
 
-// TC-16
+// TC-16, and other children that are no usable instance.
 TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
   auto lines = std::make_shared<Lines>();
   SetLogSink(lines);
   auto store = Open();
-  Put(*store, "/services/shop/192.0.2.1:20880", ToCuratorJson(Instance("192.0.2.1")));
-  Put(*store, "/services/shop/a", "192.0.2.9");
-  Put(*store, "/services/shop/b", "");
-  Put(*store, "/services/shop/providers/x", "y");
-  Put(*store, "/services/shop/c",
-      R"({"name":"shop","address":"192.0.2.3","payload":{"metadata":{}}})");
-  Put(*store, "/services/shop/d",
+  const std::string folder = "/services/shop/";
+  const std::string plain = R"("payload":{"@class":"c","metadata":{}}})";
+  std::map<std::string, std::string> bad = {
+      {"text", "192.0.2.9"},
+      {"empty", ""},
+      {"providers", ""},
+      {"configurators", ""},
+      {"no-port", R"({"name":"shop","address":"192.0.2.3",)" + plain},
+      {"port-zero", R"({"name":"shop","address":"192.0.2.3","port":0,)" + plain},
+      {"not-utf8", R"({"name":"shop","address":"192.0.2.3","port":1,"x":")"
+                   "\xff"
+                   R"(",)" +
+                       plain},
+      {"huge", R"({"name":"shop","address":"192.0.2.3","port":1,"x":")" +
+                   std::string(1 << 20, 'x') + R"(",)" + plain},
+      {"slash", R"({"name":"a/b","address":"192.0.2.3","port":1,)" + plain},
+      {"slash-address", R"({"name":"shop","address":"a/b","port":1,)" + plain},
+      {"deep", R"({"name":"shop","address":"192.0.2.3","port":1,"x":)" + std::string(5000, '[')},
+  };
+  Put(*store, folder + "192.0.2.1:20880", ToCuratorJson(Instance("192.0.2.1")));
+  Put(*store, folder + "unknown-class",
       R"({"name":"shop","address":"192.0.2.4","port":20880,"x":1,"payload":{"@class":"y","metadata":{}}})");
+  for (const auto& [name, value] : bad) Put(*store, folder + name, value);
   StoreServiceDiscovery discovery(store, StoreLayout(), absl::Seconds(60), clock_);
   InstanceUpdate last;
   Subscription watch = discovery.Watch("shop", [&](absl::StatusOr<InstanceUpdate> update) {
@@ -150,13 +168,19 @@ TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
   ASSERT_EQ(last.list->instances.size(), 2u);
   EXPECT_EQ(last.list->instances[0]->host, "192.0.2.1");
   EXPECT_EQ(last.list->instances[1]->host, "192.0.2.4");
-  EXPECT_EQ(last.list->skipped.size(), 4u);
-  const size_t warned = lines->lines.size();
-  EXPECT_EQ(warned, 4u);
-  Put(*store, "/services/shop/192.0.2.5:20880", ToCuratorJson(Instance("192.0.2.5")));
+  EXPECT_EQ(last.list->skipped.size(), bad.size());
+  const auto warnings = [&](const std::string& name) {
+    return std::count_if(lines->lines.begin(), lines->lines.end(), [&](const std::string& line) {
+      return absl::StrContains(line, folder + name + ":") && line.size() < 9000;
+    });
+  };
+  for (const auto& [name, value] : bad) EXPECT_EQ(warnings(name), 1) << name;
+  // Not again when they or others are written.
+  for (const auto& [name, value] : bad) Put(*store, folder + name, value);
+  Put(*store, folder + "192.0.2.5:20880", ToCuratorJson(Instance("192.0.2.5")));
   EXPECT_EQ(last.list->instances.size(), 3u);
-  EXPECT_EQ(lines->lines.size(), warned);
-  EXPECT_NE(lines->lines[0].find("/services/shop/"), std::string::npos);
+  for (const auto& [name, value] : bad) EXPECT_EQ(warnings(name), 1) << name;
+  EXPECT_EQ(lines->lines.size(), bad.size());
   SetLogSink(nullptr);
   watch.Cancel();
   store->Close();

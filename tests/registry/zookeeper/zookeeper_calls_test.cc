@@ -66,6 +66,24 @@ TEST_F(ZookeeperCallsTest, SessionBoundKeyIsTakenOverFromAnotherSession) {
   EXPECT_EQ(Get(store, key)->value, "new");
 }
 
+// TC-17: a provider that was killed and starts again at once is in every list.
+TEST_F(ZookeeperCallsTest, TakingOverLeavesNoGap) {
+  Store& watcher = Open();
+  Store& one = Open(g_server->address(), "", "session=30000");
+  Store& two = Open(g_server->address(), "", "session=30000");
+  const std::string key = Root() + "/app/1";
+  ASSERT_TRUE(Bind(one, key, "0").ok());
+  Seen seen(watcher, Root() + "/app");
+  seen.WaitFor({{"1", "0"}});
+  for (int i = 1; i <= 20; ++i) {
+    const std::string value = std::to_string(i);
+    ASSERT_TRUE(Bind(i % 2 == 1 ? two : one, key, value).ok());
+    EXPECT_EQ(seen.WaitFor({{"1", value}}), (std::map<std::string, std::string>{{"1", value}}));
+  }
+  EXPECT_EQ(seen.removals(), 0);
+  EXPECT_TRUE(Get(one, key)->owned);
+}
+
 TEST_F(ZookeeperCallsTest, OpenCallsEndWithClose) {
   Store& store = Open("127.0.0.1:" + std::to_string(FreePort()));
   auto box = std::make_shared<Box<absl::StatusOr<StoreValue>>>();

@@ -13,7 +13,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "signpost/common/log.h"
+#include "signpost/common/mutex.h"
 #include "tests/registry/zookeeper/zookeeper_test.h"
+#include "tests/support/loopback.h"
 #include "tests/support/tcp_proxy.h"
 
 namespace signpost {
@@ -139,6 +142,51 @@ TEST_F(ZookeeperSessionTest, ChildOfForkIsToldAndLeavesTheSessionAlone) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(Get(store, Root() + "/1")->value, "a");
+}
+
+class KeepingSink final : public LogSink {
+ public:
+  void Write(LogLevel, absl::string_view text) override {
+    MutexLock lock(mutex_);
+    text_.append(text.data(), text.size()).append("\n");
+  }
+  std::string text() {
+    MutexLock lock(mutex_);
+    return text_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::string text_;
+};
+
+// TC-53: the C library logs too, and says much at its most verbose level.
+TEST_F(ZookeeperSessionTest, NoPasswordInAnyLogOrError) {
+  auto sink = std::make_shared<KeepingSink>();
+  SetLogSink(sink);
+  SetLogThreshold(LogLevel::kDebug);
+  std::string errors;
+  {
+    Store& nobody = Open(absl::StrCat("127.0.0.1:", FreePort()), "u:p4ss@", "timeout=100");
+    Seen seen(nobody, Root());
+    errors += seen.WaitForError().ToString();
+    const auto late = Wait<absl::StatusOr<StoreValue>>(
+        [&](auto done) { nobody.Get(Root(), {absl::Milliseconds(200)}, std::move(done)); });
+    errors += late.status().ToString();
+    Store& ours = Open(g_server->address(), "u:p4ss@");
+    ASSERT_TRUE(Put(ours, Root() + "/a", "1").ok());
+    errors += Get(Open(g_server->address(), "v:0ther@"), Root() + "/a").status().ToString();
+    ours.Close();
+    errors += Get(ours, Root() + "/a").status().ToString();
+  }
+  stores_.clear();
+  SetLogThreshold(LogLevel::kInfo);
+  SetLogSink(nullptr);
+  const std::string all = errors + sink->text();
+  EXPECT_NE(all.find("127.0.0.1"), std::string::npos);
+  for (const char* secret : {"p4ss", "0ther"}) {
+    EXPECT_EQ(all.find(secret), std::string::npos) << all;
+  }
 }
 
 TEST_F(ZookeeperSessionTest, BadUrlsAreInvalid) {

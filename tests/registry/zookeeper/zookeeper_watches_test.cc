@@ -108,6 +108,29 @@ TEST_F(ZookeeperWatchesTest, TooManyWatchedPathsAreRefused) {
   EXPECT_THAT(small.WaitFor({{"a", "1"}}), ElementsAre(Pair("a", "1")));
 }
 
+// TC-23: an instance registers while the answers to the query are under way.
+TEST_F(ZookeeperWatchesTest, AWriteBetweenQueryAndWatchIsSeen) {
+  TcpProxy proxy(g_server->port());
+  Store& store = Open(proxy.address(), "", "session=20000");
+  Store& other = Open();
+  for (int round = 0; round < 5; ++round) {
+    const std::string prefix = absl::StrCat(Root(), "/app", round);
+    ASSERT_TRUE(Put(other, prefix + "/1", "a").ok());
+    ASSERT_TRUE(Get(store, prefix).ok());
+    const int watches = g_server->Watches();
+    proxy.Hold();
+    Seen seen(store, prefix);
+    // The server has taken the query; its answer is held.
+    for (int i = 0; i < 100 && g_server->Watches() <= watches; ++i) {
+      ASSERT_TRUE(Get(other, prefix).ok());
+    }
+    ASSERT_TRUE(Put(other, prefix + "/2", "b").ok());
+    proxy.Release();
+    const std::map<std::string, std::string> both = {{"1", "a"}, {"2", "b"}};
+    EXPECT_EQ(seen.WaitFor(both), both);
+  }
+}
+
 TEST_F(ZookeeperWatchesTest, WithoutAConnectionAWatchSaysSo) {
   TcpProxy proxy(g_server->port());
   proxy.Break();

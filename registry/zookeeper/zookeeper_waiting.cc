@@ -1,7 +1,9 @@
-// What coroutines await on a ZookeeperSession.
+// Waiting in a ZookeeperSession: for answers, and for a connection, however long it takes.
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "signpost/common/log.h"
 #include "signpost/registry/zookeeper/zookeeper_session.h"
 
 namespace signpost {
@@ -76,6 +78,32 @@ void ZookeeperSession::ReleaseEnded() {
                             std::make_move_iterator(waiters_.end()));
   waiters_.erase(first, waiters_.end());
   for (Waiting& waiting : gone) waiting.resume.Run();
+}
+
+// The session cannot have outlived such a gap, and a handle may never connect again: one whose
+// credentials were refused is dead, and a server that has lost its data refuses one that has seen
+// newer writes. A new one starts from nothing.
+void ZookeeperSession::GiveUpLater(uint64_t generation) {
+  if (waiting_generation_ == generation) return;
+  waiting_generation_ = generation;
+  executor_->PostAfter(options_.timeout, [weak = weak_from_this(), generation] {
+    auto self = weak.lock();
+    if (self == nullptr || self->closed() || self->waiting_generation_ != generation) return;
+    self->waiting_generation_ = 0;
+    if (self->tracker_.connected()) return;
+    Log(LogLevel::kWarning,
+        absl::StrCat("zookeeper ", self->options_.servers,
+                     ": no connection for the time of a session; starting anew"));
+    const std::vector<SessionEvent> events = self->tracker_.Expired(self->tracker_.session());
+    self->Replace();
+    for (SessionEvent event : events) self->events_.session(event);
+  });
+}
+
+absl::Status ZookeeperSession::WhyNotConnected() const {
+  return absl::UnavailableError(absl::StrCat(
+      "zookeeper ", options_.servers,
+      refused_ ? ": the credentials are refused" : ": not connected; is it there, and reachable?"));
 }
 
 }  // namespace zookeeper_internal
