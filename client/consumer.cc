@@ -66,7 +66,8 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
     it = it->second.expired() ? state.directories.erase(it) : std::next(it);
   }
   std::weak_ptr<Directory>& slot = state.directories[id];
-  if (std::shared_ptr<Directory> known = slot.lock()) return known;
+  std::shared_ptr<Directory> known = slot.lock();
+  if (known != nullptr && !known->closed()) return known;
 
   absl::StatusOr<const BalancerFactory*> balancer = state.parts.balancers->Find(options.balancer);
   if (!balancer.ok()) return Annotate(balancer.status(), absl::StrCat("refer '", service, "'"));

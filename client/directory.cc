@@ -129,6 +129,10 @@ class Directory::State final : public NotifyListener,
     });
   }
 
+  bool IsClosed() const {
+    MutexLock lock(mutex_);
+    return closed_;
+  }
   std::shared_ptr<const View> view() const { return view_.ReadShared(); }
   const std::string& service() const { return service_; }
   Executor& executor() const { return *executor_; }
@@ -252,11 +256,6 @@ class Directory::State final : public NotifyListener,
     }
   }
 
-  bool IsClosed() const {
-    MutexLock lock(mutex_);
-    return closed_;
-  }
-
   const std::string service_;
   const Url consumer_;
   const std::shared_ptr<Executor> executor_;
@@ -328,5 +327,7 @@ Subscription Directory::OnChange(std::function<void(const ServiceAddresses&)> fn
 const std::string& Directory::service() const { return state_->service(); }
 
 void Directory::Close() { state_->Close(); }
+
+bool Directory::closed() const { return state_->IsClosed(); }
 
 }  // namespace signpost

@@ -77,9 +77,10 @@ class Directory {
 
   const std::string& service() const;
 
-  // Unsubscribes; Pick then answers kFailedPrecondition. Idempotent. The Client calls it at
-  // shutdown.
+  // Unsubscribes, for all that share this Directory; Pick then answers kFailedPrecondition.
+  // Idempotent. The Client calls it at shutdown.
   void Close();
+  bool closed() const;
 
  private:
   struct View;

@@ -66,6 +66,11 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
     if (std::find(exported_.begin(), exported_.end(), *url) != exported_.end()) {
       return absl::OkStatus();
     }
+    // Its port would be looked for at the instance's host.
+    if (!exported_.empty() && url->host() != exported_.front().host()) {
+      return Bad(*url, absl::StrCat("another host than that of ", exported_.front().ToString(),
+                                    "; a process is one instance with one host"));
+    }
     exported_.push_back(*url);
     // Under the lock, so that an Unexport cannot overtake it; it only posts.
     if (!offline_) parts_.registry->Register(*url, CallOptions(), Noted(*url));
@@ -87,6 +92,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   }
 
   absl::Status Offline(const CallOptions& options) {
+    if (parts_.executor->IsCurrent()) return WouldWaitForItself("offline");
     Waiter<> waiting;
     {
       MutexLock lock(mutex_);
@@ -134,6 +140,10 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   }
 
  private:
+  static absl::Status WouldWaitForItself(absl::string_view what) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": on the control executor (a callback) it would wait for itself"));
+  }
   static absl::Status Closed() { return absl::FailedPreconditionError("provider: closed"); }
 
   // The registry ends a call at its timeout; a little more, for an executor that is stuck.
@@ -141,6 +151,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
 
   // Registers everything again: what is there already is only confirmed. While offline, nothing.
   absl::Status Publish(const CallOptions& options, bool go_online) {
+    if (parts_.executor->IsCurrent()) return WouldWaitForItself(go_online ? "online" : "start");
     std::vector<std::pair<Url, Waiter<>>> calls;
     {
       MutexLock lock(mutex_);

@@ -36,7 +36,7 @@ class Provider {
   // `protocol://host:port/interface[?group=..&version=..&weight=..]`. Call it when the port
   // listens. Fills in interface, application, side=provider, dubbo, methods (`*`) if absent.
   // Returns at once; Client::Start waits. The same URL again changes nothing. Parameter `methods`
-  // should be set: dubbo-go wants it.
+  // should be set: dubbo-go wants it. All URLs have one host: a process is one instance.
   absl::Status Export(absl::string_view url);
   absl::Status Export(const Url& url);
   absl::Status Unexport(const Url& url);

@@ -42,7 +42,7 @@ void InstanceFolder::Set(const StoreChild& child, std::set<std::string>& touched
   Forget(child.name, node, touched);
   node = Node{child.data.value, child.exists, nullptr, ""};
   if (!child.exists) {
-    node.why = "a folder, no instance";
+    node.why = "a folder, or not to be read with these credentials";
   } else if (child.data.value.empty()) {
     node.why = "no data";
   } else {

@@ -160,11 +160,15 @@ Flow ZookeeperCalls::List(std::shared_ptr<Call<std::vector<StoreChild>>> call) {
       if (replies[i].missing()) continue;  // gone since the names were read
       lost = lost || Lost(replies[i]);
       if (!replies[i].ok()) {
-        // One that is not for us must not hide the others.
+        // One that is not for us must not hide the others, nor itself: its name is known.
         const absl::Status failure = replies[i].ToStatus(ChildOf(call->key, names.names[i]));
         if (!Lost(replies[i])) {
-          Log(LogLevel::kWarning, absl::StrCat(failure.message(), "; left out"));
+          Log(LogLevel::kWarning, absl::StrCat(failure.message(), "; its value is left out"));
         }
+        StoreChild child;
+        child.name = std::move(names.names[i]);
+        child.exists = false;
+        children.push_back(std::move(child));
         continue;
       }
       StoreChild child;

@@ -2,11 +2,12 @@
 //
 // Parameters: `session` (ms, default 60000), `backup`, `timeout` (ms, default 5000): opening never
 // waits, but a watch that has no connection for so long is told kUnavailable. User info is
-// ZooKeeper's digest login; nodes made with it are its holder's alone. Session-bound keys are
-// ephemeral nodes; their direct parent is a container node, which the server removes some time
-// after its last child; what lies above is persistent. Versions are zxids. One session watches 0.9
-// MB of paths at most and sends requests of 1 MB at most: kResourceExhausted. After fork() a
-// child's calls fail with kFailedPrecondition (told at once on the calling thread).
+// ZooKeeper's digest login; nodes made with it are its holder's alone; List gives the name of a
+// child that may not be read, without a value. Session-bound keys are ephemeral nodes; their direct
+// parent is a container node, which the server removes some time after its last child; what lies
+// above is persistent. Versions are zxids. One session watches 0.9 MB of paths at most and sends
+// requests of 1 MB at most: kResourceExhausted. After fork() a child's calls fail with
+// kFailedPrecondition (told at once on the calling thread).
 //
 // Threads, ownership, errors: as registry/store/store.h and registry/registry_factory.h.
 #ifndef SIGNPOST_REGISTRY_ZOOKEEPER_ZOOKEEPER_STORE_H_

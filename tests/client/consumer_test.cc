@@ -46,6 +46,17 @@ TEST_F(ConsumerTest, SubscribesWithWhatDubboReads) {
   EXPECT_EQ(url.Get("application"), "front");
 }
 
+TEST_F(ConsumerTest, AClosedDirectoryIsNotGivenOutAgain) {
+  Consumer consumer = New();
+  auto first = consumer.Refer("org.example.Greeter");
+  ASSERT_TRUE(first.ok());
+  (*first)->Close();
+  auto second = consumer.Refer("org.example.Greeter");
+  ASSERT_TRUE(second.ok());
+  EXPECT_NE(*first, *second);
+  EXPECT_FALSE((*second)->closed());
+}
+
 TEST_F(ConsumerTest, SameArgumentsShareOneDirectory) {
   Consumer consumer = New();
   auto first = consumer.Refer("org.example.Greeter");

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "signpost/common/await.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/manual_executor.h"
 #include "tests/client/fake_registry.h"
@@ -46,6 +47,25 @@ TEST_F(ProviderTest, FillsInWhatPeersWant) {
   EXPECT_EQ(url.Get("dubbo"), "2.0.2");
   EXPECT_EQ(url.Get("methods"), "*");
   EXPECT_EQ(url.Get("version"), "1");
+}
+
+TEST_F(ProviderTest, AProcessHasOneHost) {
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  const absl::Status other = provider.Export("dubbo://192.0.2.2:20880/org.example.Greeter");
+  EXPECT_TRUE(absl::IsInvalidArgument(other)) << other;
+  EXPECT_NE(other.message().find("192.0.2.1"), std::string::npos) << other;
+  EXPECT_EQ(registry_->registers.size(), 1u);
+}
+
+TEST_F(ProviderTest, BlockingCallsInACallbackAreRefused) {
+  AnswerAtOnce();
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export(kGreeter).ok());
+  const absl::Status inside = Await(absl::Seconds(20), [&](auto done) {
+    executor_->Post([&, done] { done(provider.Offline(CallOptions())); });
+  });
+  EXPECT_TRUE(absl::IsFailedPrecondition(inside)) << inside;
 }
 
 TEST_F(ProviderTest, SameUrlOnce) {

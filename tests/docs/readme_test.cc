@@ -26,7 +26,9 @@ absl::StatusOr<std::string> FindGreeter(const std::string& registry) {
   if (!status.ok()) return status;
   auto picked = (*greeter)->Pick({});  // no lock, no allocation
   if (!picked.ok()) return picked.status();
-  return picked->endpoint.address();
+  std::string address = picked->endpoint.address();  // call it, then say how it went
+  (*greeter)->Done(*picked, {});
+  return address;  // the instance goes with the client
 }
 // [readme]
 

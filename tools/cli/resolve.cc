@@ -177,7 +177,9 @@ int Watch(Invocation& call) {
       line.Set("added", static_cast<int64_t>(delta.added.size()));
       line.Set("removed", static_cast<int64_t>(delta.removed.size()));
       line.Set("changed", static_cast<int64_t>(delta.updated.size()));
-      line.Set("stale", false);
+      // A state that may pass: what is shown is what was known before.
+      line.Set("stale", IsRetryable(addresses.state));
+      if (!addresses.state.ok()) line.Set("state", addresses.state.message());
       call.out << line.Print() << '\n' << std::flush;
       return;
     }

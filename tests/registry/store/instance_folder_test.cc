@@ -72,7 +72,7 @@ TEST(InstanceFolderTest, WhatIsNoInstanceIsNamedAndMayBecomeOne) {
   EXPECT_TRUE(update.list->instances.empty());
   ASSERT_EQ(update.list->skipped.size(), 2u);
   EXPECT_EQ(update.list->skipped[0].path, "/services/shop/192.0.2.9:20880");
-  EXPECT_EQ(update.list->skipped[1].why, "a folder, no instance");
+  EXPECT_EQ(update.list->skipped[1].why, "a folder, or not to be read with these credentials");
   TreeDelta repaired;
   repaired.changed = {Child("192.0.2.9", 1)};
   update = folder.Apply(repaired);

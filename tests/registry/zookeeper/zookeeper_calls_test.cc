@@ -143,8 +143,10 @@ TEST_F(ZookeeperCallsTest, AnUnreadableChildIsLeftOut) {
   const auto list = Wait<absl::StatusOr<std::vector<StoreChild>>>(
       [&](auto done) { ours.List(Root() + "/l", {absl::Seconds(20)}, std::move(done)); });
   ASSERT_TRUE(list.ok()) << list.status();
-  ASSERT_EQ(list->size(), 1u);
+  ASSERT_EQ(list->size(), 2u);
   EXPECT_EQ(list->front().name, "a");
+  EXPECT_EQ(list->back().name, "b");
+  EXPECT_FALSE(list->back().exists);
   Seen seen(ours, Root() + "/l");
   EXPECT_THAT(seen.WaitFor({{"a", "1"}}), testing::ElementsAre(testing::Pair("a", "1")));
   ASSERT_TRUE(Put(ours, Root() + "/l/c", "3").ok());
