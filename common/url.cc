@@ -147,10 +147,10 @@ size_t AuthorityEnd(absl::string_view body) {
 }
 
 // Whether a raw `/`, `?` or `#` may have cut user info in two: what would be host and path then is
-// half a password. `text` is all that follows the protocol.
+// half a password. `text` is all that follows the protocol. A `#` in user info needs no escape.
 bool MayHideUserInfo(absl::string_view text) {
-  const absl::string_view authority = text.substr(0, text.find_first_of("/?#"));
-  if (!absl::StrContains(authority, ':') || absl::StrContains(authority, '@')) return false;
+  if (absl::StrContains(text.substr(0, text.find_first_of("/?")), '@')) return false;
+  if (!absl::StrContains(text.substr(0, text.find_first_of("/?#")), ':')) return false;
   // Values of parameters may hold an `@`.
   const size_t question = text.find('?');
   const size_t end =
@@ -185,9 +185,7 @@ absl::StatusOr<Url> Url::Parse(absl::string_view text) {
     return Bad("the protocol holds characters that are none of letters, digits, - _ . +");
   }
 
-  // `u:ab#12@host`: a `#` in user info needs no escape.
-  const absl::string_view before_path = text.substr(0, text.find_first_of("/?"));
-  if (!absl::StrContains(before_path, '@') && MayHideUserInfo(text)) {
+  if (MayHideUserInfo(text)) {
     return Bad("an @ behind the first / ? or #: in user and password they are written %2F %3F %23");
   }
   const size_t question = text.find('?');

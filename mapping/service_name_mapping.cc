@@ -37,29 +37,38 @@ bool IsLostRace(const absl::Status& status) {
   return absl::IsAborted(status) || absl::IsAlreadyExists(status) || absl::IsNotFound(status);
 }
 
-// Once per text: a watch tells only what changed.
-void WarnOfOtherNames(absl::string_view where, absl::string_view text) {
-  size_t others = 0;
-  absl::string_view first;
+struct ParsedMapping {
+  AppSet apps;
+  std::vector<absl::string_view> others;  // what is no application name
+};
+
+ParsedMapping Parse(absl::string_view text) {
+  ParsedMapping parsed;
   for (absl::string_view item : MappingItems(text)) {
-    if (ValidateAppName(item).ok()) continue;
-    if (others++ == 0) first = item;
+    if (ValidateAppName(item).ok()) {
+      parsed.apps.emplace(item);
+    } else {
+      parsed.others.push_back(item);
+    }
   }
-  if (others == 0) return;
-  Log(LogLevel::kWarning,
-      absl::StrCat(where, ": ", others, " names are no applications and are left out, first '",
-                   absl::CHexEscape(first.substr(0, 100)), "'"));
+  return parsed;
 }
 
-absl::StatusOr<AppSet> ToApps(const absl::StatusOr<MappingText>& text) {
+absl::StatusOr<AppSet> ToApps(absl::string_view where, const absl::StatusOr<MappingText>& text) {
   if (absl::IsNotFound(text.status())) return AppSet();
-  if (!text.ok()) return text.status();
-  AppSet apps = ParseMappingText(text->text);
-  if (apps.size() > kMaxApps) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("names ", apps.size(), " applications, more than ", kMaxApps));
+  if (!text.ok()) return Annotate(text.status(), where);
+  ParsedMapping parsed = Parse(text->text);
+  if (!parsed.others.empty()) {
+    Log(LogLevel::kWarning,
+        absl::StrCat(where, ": ", parsed.others.size(),
+                     " names are no applications and are left out, first '",
+                     absl::CHexEscape(parsed.others.front().substr(0, 100)), "'"));
   }
-  return apps;
+  if (parsed.apps.size() > kMaxApps) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(where, ": names ", parsed.apps.size(), " applications, more than ", kMaxApps));
+  }
+  return std::move(parsed.apps);
 }
 
 // One call of Map.
@@ -80,13 +89,7 @@ struct MapCall {
 
 }  // namespace
 
-AppSet ParseMappingText(absl::string_view text) {
-  AppSet apps;
-  for (absl::string_view item : MappingItems(text)) {
-    if (ValidateAppName(item).ok()) apps.emplace(item);
-  }
-  return apps;
-}
+AppSet ParseMappingText(absl::string_view text) { return Parse(text).apps; }
 
 std::string AddToMappingText(absl::string_view text, absl::string_view app) {
   std::vector<absl::string_view> items = MappingItems(text);
@@ -131,11 +134,10 @@ class ServiceNameMapping::State : public std::enable_shared_from_this<State> {
     return store_.Watch(interface_name,
                         [on_change = std::move(on_change), where = Where(interface_name),
                          last = std::optional<AppSet>()](absl::StatusOr<MappingText> text) mutable {
-                          if (text.ok()) WarnOfOtherNames(where, text->text);
-                          absl::StatusOr<AppSet> apps = ToApps(text);
+                          absl::StatusOr<AppSet> apps = ToApps(where, text);
                           if (!apps.ok()) {
                             last.reset();
-                            on_change(Annotate(apps.status(), where));
+                            on_change(apps.status());
                             return;
                           }
                           if (last == *apps) return;
@@ -148,9 +150,7 @@ class ServiceNameMapping::State : public std::enable_shared_from_this<State> {
     store_.Get(interface_name, options,
                Guarded([done = std::move(done), where = Where(interface_name)](
                            State&, absl::StatusOr<MappingText> text) mutable {
-                 absl::StatusOr<AppSet> apps = ToApps(text);
-                 if (!apps.ok()) apps = Annotate(apps.status(), where);
-                 std::move(done)(std::move(apps));
+                 std::move(done)(ToApps(where, text));
                }));
   }
 

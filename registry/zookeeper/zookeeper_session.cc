@@ -343,13 +343,14 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
   std::vector<SessionEvent> events;
   refused_ = state == ZOO_AUTH_FAILED_STATE;
   if (state == ZOO_CONNECTED_STATE) {
-    waiting_generation_ = 0;
+    KeepOn();
     backoff_.Reset();
     events = tracker_.Connected(session);
     session_id_ = tracker_.session();
   } else if (state == ZOO_EXPIRED_SESSION_STATE) {
     // The library has forgotten the id by now; the generation says which session it was.
     events = tracker_.Expired(tracker_.session());
+    KeepOn();
     Replace();
   } else {
     if (refused_) {
@@ -357,7 +358,7 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
           absl::StrCat("zookeeper ", options_.servers, ": the credentials are refused"));
     }
     events = tracker_.Disconnected();
-    GiveUpLater(generation);
+    GiveUpLater();
   }
   connected_ = tracker_.connected();
   for (SessionEvent event : events) events_.session(event);

@@ -191,7 +191,8 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   void OpenHandle();
   void OnOpened(uint64_t generation);
   void OnState(uint64_t generation, int state, int64_t session);
-  void GiveUpLater(uint64_t generation);
+  void GiveUpLater();
+  void KeepOn();
   void Replace();
   void ReleaseWaiters();
   static void CloseHandle(std::unique_ptr<Handle> handle, const char* why);
@@ -208,8 +209,8 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   // Executor only.
   SessionTracker tracker_;
   Backoff backoff_;
-  uint64_t waiting_generation_ = 0;  // of GiveUpLater
-  bool refused_ = false;             // the credentials, by the last answer
+  Executor::TimerId give_up_ = 0;  // of the gap that is now
+  bool refused_ = false;           // the credentials, by the last answer
   std::vector<Waiting> waiters_;
 
   std::atomic<bool> connected_{false};

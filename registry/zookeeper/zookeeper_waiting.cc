@@ -83,14 +83,12 @@ void ZookeeperSession::ReleaseEnded() {
 // The session cannot have outlived such a gap, and a handle may never connect again: one whose
 // credentials were refused is dead, and a server that has lost its data refuses one that has seen
 // newer writes. A new one starts from nothing.
-void ZookeeperSession::GiveUpLater(uint64_t generation) {
-  if (waiting_generation_ == generation) return;
-  waiting_generation_ = generation;
-  executor_->PostAfter(options_.timeout, [weak = weak_from_this(), generation] {
+void ZookeeperSession::GiveUpLater() {
+  if (give_up_ != 0) return;
+  give_up_ = executor_->PostAfter(options_.timeout, [weak = weak_from_this()] {
     auto self = weak.lock();
-    if (self == nullptr || self->closed() || self->waiting_generation_ != generation) return;
-    self->waiting_generation_ = 0;
-    if (self->tracker_.connected()) return;
+    if (self == nullptr || self->closed()) return;
+    self->give_up_ = 0;
     Log(LogLevel::kWarning,
         absl::StrCat("zookeeper ", self->options_.servers,
                      ": no connection for the time of a session; starting anew"));
@@ -98,6 +96,12 @@ void ZookeeperSession::GiveUpLater(uint64_t generation) {
     self->Replace();
     for (SessionEvent event : events) self->events_.session(event);
   });
+}
+
+// The gap has ended: the next one has all of its time.
+void ZookeeperSession::KeepOn() {
+  executor_->Cancel(give_up_);
+  give_up_ = 0;
 }
 
 absl::Status ZookeeperSession::WhyNotConnected() const {

@@ -14,30 +14,12 @@
 #include "absl/time/time.h"
 #include "signpost/client/plugins/memory.h"
 #include "signpost/common/clock.h"
-#include "signpost/common/log.h"
-#include "signpost/common/mutex.h"
+#include "tests/support/kept_log.h"
 
 namespace signpost {
 namespace {
 
 constexpr char kGreeter[] = "tri://192.0.2.1:50051/org.example.Greeter?methods=greet";
-
-// Keeps all that is logged.
-class KeepingSink final : public LogSink {
- public:
-  void Write(LogLevel, absl::string_view text) override {
-    MutexLock lock(mutex_);
-    text_.append(text.data(), text.size()).append("\n");
-  }
-  std::string text() {
-    MutexLock lock(mutex_);
-    return text_;
-  }
-
- private:
-  Mutex mutex_;
-  std::string text_;
-};
 
 class ClientTest : public testing::Test {
  protected:
@@ -46,10 +28,7 @@ class ClientTest : public testing::Test {
     // What a backend says that cannot be opened; tells which URL it got.
     EXPECT_TRUE(registries_.Add("zookeeper", Refuse()).ok());
     EXPECT_TRUE(registries_.Add("nacos", Refuse()).ok());
-    SetLogSink(sink_);
   }
-  ~ClientTest() override { SetLogSink(nullptr); }
-
   RegistryFactory Refuse() {
     return [this](const Url& url, const CentreOptions&) {
       opened_ = url;
@@ -71,7 +50,7 @@ class ClientTest : public testing::Test {
   absl::Status Error(std::string registry) { return New(std::move(registry)).status(); }
 
   RegistryFactories registries_{"registry"};
-  std::shared_ptr<KeepingSink> sink_ = std::make_shared<KeepingSink>();
+  KeptLog log_{LogLevel::kDebug};
   Url opened_;
 };
 
@@ -241,7 +220,7 @@ TEST_F(ClientTest, NoSecretInErrorsAfterTheEnd) {
     EXPECT_FALSE(status.ok());
     all += status.ToString() + "\n";
   }
-  all += sink_->text();
+  all += log_.text();
   for (const char* secret : {"p4ss", "ak1", "sk1"}) {
     EXPECT_EQ(all.find(secret), std::string::npos) << secret << " in\n" << all;
   }
@@ -249,7 +228,6 @@ TEST_F(ClientTest, NoSecretInErrorsAfterTheEnd) {
 
 // TC-53.
 TEST_F(ClientTest, NoSecretInAnyErrorOrLog) {
-  SetLogThreshold(LogLevel::kDebug);
   std::string all;
   for (const char* base :
        {"nacos://192.0.2.10:8848?username=u&password=p4ss&accessKey=ak1&secretKey=sk1",
@@ -264,8 +242,7 @@ TEST_F(ClientTest, NoSecretInAnyErrorOrLog) {
       all += status.ToString() + "\n";
     }
   }
-  SetLogThreshold(LogLevel::kInfo);
-  all += sink_->text();
+  all += log_.text();
   EXPECT_NE(all.find("192.0.2.10"), std::string::npos);
   for (const char* secret : {"p4ss", "ak1", "sk1"}) {
     EXPECT_EQ(all.find(secret), std::string::npos) << secret << " in\n" << all;

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "signpost/common/manual_executor.h"
 #include "signpost/mapping/memory_mapping_store.h"
+#include "tests/support/kept_log.h"
 
 namespace signpost {
 namespace {
@@ -256,6 +257,19 @@ TEST_F(ServiceNameMappingTest, Get) {
   ASSERT_TRUE(seen[1].ok());
   EXPECT_EQ(*seen[1], (AppSet{"a", "b"}));
   EXPECT_EQ(seen[2].status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ServiceNameMappingTest, NamesThatAreNoneAreSaidOnce) {
+  const KeptLog log;
+  store_.Put(kEcho, "a,../b");
+  std::optional<absl::StatusOr<AppSet>> told;
+  const Subscription watch =
+      mapping_->Watch(kEcho, [&](absl::StatusOr<AppSet> apps) { told = std::move(apps); });
+  executor_.RunUntilIdle();
+  EXPECT_EQ(**told, AppSet{"a"});
+  ASSERT_EQ(log.lines().size(), 1u) << log.text();
+  EXPECT_NE(log.text().find("../b"), std::string::npos);
+  EXPECT_NE(log.text().find(kEcho), std::string::npos);
 }
 
 // Each application costs a watch: one node must not use up all of them, nor the time.

@@ -8,19 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
-#include "signpost/common/log.h"
 #include "signpost/common/manual_executor.h"
 #include "signpost/registry/memory/memory_store.h"
 #include "signpost/registry/store/local_centre.h"
+#include "tests/support/kept_log.h"
 
 namespace signpost {
 namespace {
-
-class Lines final : public LogSink {
- public:
-  void Write(LogLevel, absl::string_view text) override { lines.emplace_back(text); }
-  std::vector<std::string> lines;
-};
 
 class StoreServiceDiscoveryTest : public testing::Test {
  protected:
@@ -132,8 +126,7 @@ TEST_F(StoreServiceDiscoveryTest, WritesNothingThatWouldBlindPeers) {
 
 // TC-16, and other children that are no usable instance.
 TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
-  auto lines = std::make_shared<Lines>();
-  SetLogSink(lines);
+  const KeptLog log;
   auto store = Open();
   const std::string folder = "/services/shop/";
   const std::string plain = R"("payload":{"@class":"c","metadata":{}}})";
@@ -170,7 +163,8 @@ TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
   EXPECT_EQ(last.list->instances[1]->host, "192.0.2.4");
   EXPECT_EQ(last.list->skipped.size(), bad.size());
   const auto warnings = [&](const std::string& name) {
-    return std::count_if(lines->lines.begin(), lines->lines.end(), [&](const std::string& line) {
+    const std::vector<std::string> lines = log.lines();
+    return std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
       return absl::StrContains(line, folder + name + ":") && line.size() < 9000;
     });
   };
@@ -180,8 +174,7 @@ TEST_F(StoreServiceDiscoveryTest, SkipsWhatIsNoInstanceAndWarnsOnce) {
   Put(*store, folder + "192.0.2.5:20880", ToCuratorJson(Instance("192.0.2.5")));
   EXPECT_EQ(last.list->instances.size(), 3u);
   for (const auto& [name, value] : bad) EXPECT_EQ(warnings(name), 1) << name;
-  EXPECT_EQ(lines->lines.size(), bad.size());
-  SetLogSink(nullptr);
+  EXPECT_EQ(log.lines().size(), bad.size());
   watch.Cancel();
   store->Close();
 }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +14,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "signpost/common/log.h"
-#include "signpost/common/mutex.h"
+#include "signpost/common/manual_executor.h"
 #include "tests/registry/zookeeper/zookeeper_test.h"
+#include "tests/support/kept_log.h"
 #include "tests/support/loopback.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -66,6 +67,43 @@ TEST_F(ZookeeperSessionTest, ShortGapKeepsTheSessionAndItsNode) {
   EXPECT_EQ(Get(watcher, key)->version, *version);  // the same node: nobody wrote it
   EXPECT_EQ(*Bind(store, key, "a"), *version);
   EXPECT_EQ(seen.removals(), 0);
+}
+
+// Each gap has the whole time of a session: an earlier one that has ended does not shorten it.
+TEST_F(ZookeeperSessionTest, GapsAreNotAddedUp) {
+  TcpProxy proxy(g_server->port());
+  SimulatedClock clock;
+  auto executor = std::make_shared<ManualExecutor>(clock);
+  auto url = Url::Parse(absl::StrCat("zookeeper://", proxy.address(), "?session=20000"));
+  auto store = OpenZookeeperStore(*url, executor);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::vector<SessionEvent> events;
+  Subscription session =
+      (*store)->WatchSession([&](SessionEvent event) { events.push_back(event); });
+  const auto hears = [&](SessionEvent last) {
+    for (int i = 0; i < 600; ++i) {
+      executor->RunUntilIdle();
+      if (!events.empty() && events.back() == last) return true;
+      poll(nullptr, 0, 50);
+    }
+    return false;
+  };
+  ASSERT_TRUE(hears(SessionEvent::kConnected));
+  for (int gap = 0; gap < 2; ++gap) {
+    proxy.Break();
+    ASSERT_TRUE(hears(SessionEvent::kDisconnected));
+    // In the second gap this passes the end of the first one's time, not of its own.
+    executor->AdvanceAndRun(absl::Seconds(15));
+    EXPECT_EQ(events.back(), SessionEvent::kDisconnected);
+    proxy.Restore();
+    ASSERT_TRUE(hears(SessionEvent::kConnected));
+  }
+  EXPECT_THAT(events, ElementsAre(SessionEvent::kConnected, SessionEvent::kDisconnected,
+                                  SessionEvent::kConnected, SessionEvent::kDisconnected,
+                                  SessionEvent::kConnected));
+  session.Cancel();
+  store->reset();
+  executor->RunUntilIdle();
 }
 
 TEST_F(ZookeeperSessionTest, ExpiredSessionIsFollowedByANewOne) {
@@ -144,27 +182,9 @@ TEST_F(ZookeeperSessionTest, ChildOfForkIsToldAndLeavesTheSessionAlone) {
   EXPECT_EQ(Get(store, Root() + "/1")->value, "a");
 }
 
-class KeepingSink final : public LogSink {
- public:
-  void Write(LogLevel, absl::string_view text) override {
-    MutexLock lock(mutex_);
-    text_.append(text.data(), text.size()).append("\n");
-  }
-  std::string text() {
-    MutexLock lock(mutex_);
-    return text_;
-  }
-
- private:
-  Mutex mutex_;
-  std::string text_;
-};
-
 // TC-53: the C library logs too, and says much at its most verbose level.
 TEST_F(ZookeeperSessionTest, NoPasswordInAnyLogOrError) {
-  auto sink = std::make_shared<KeepingSink>();
-  SetLogSink(sink);
-  SetLogThreshold(LogLevel::kDebug);
+  const KeptLog log(LogLevel::kDebug);
   std::string errors;
   {
     Store& nobody = Open(absl::StrCat("127.0.0.1:", FreePort()), "u:p4ss@", "timeout=100");
@@ -180,9 +200,7 @@ TEST_F(ZookeeperSessionTest, NoPasswordInAnyLogOrError) {
     errors += Get(ours, Root() + "/a").status().ToString();
   }
   stores_.clear();
-  SetLogThreshold(LogLevel::kInfo);
-  SetLogSink(nullptr);
-  const std::string all = errors + sink->text();
+  const std::string all = errors + log.text();
   EXPECT_NE(all.find("127.0.0.1"), std::string::npos);
   for (const char* secret : {"p4ss", "0ther"}) {
     EXPECT_EQ(all.find(secret), std::string::npos) << all;
