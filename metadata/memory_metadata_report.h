@@ -25,6 +25,10 @@ class MemoryMetadataReport final : public MetadataReport {
   void Publish(const MetadataInfo& info, const CallOptions& options, DoneCallback done) override;
   void Get(const std::string& app, const std::string& revision, const CallOptions& options,
            GetCallback done) override;
+  std::vector<std::string> PathsOf(const std::string& app,
+                                   const std::string& revision) const override {
+    return {"memory/" + app + "/" + revision};
+  }
 
   // Writes a document under a name of its own, whatever its fields say.
   void Put(const std::string& app, const std::string& revision, MetadataInfo info);

@@ -6,6 +6,7 @@
 #define SIGNPOST_METADATA_METADATA_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,10 @@ class MetadataReport {
   // From Java's path, else dubbo-go's.
   virtual void Get(const std::string& app, const std::string& revision, const CallOptions& options,
                    GetCallback done) = 0;
+
+  // Where Publish writes it, as people see it in the centre's own tools.
+  virtual std::vector<std::string> PathsOf(const std::string& app,
+                                           const std::string& revision) const = 0;
 };
 
 }  // namespace signpost

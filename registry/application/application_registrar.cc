@@ -6,7 +6,6 @@
 #include "absl/time/time.h"
 #include "signpost/common/log.h"
 #include "signpost/common/status.h"
-#include "signpost/registry/store/store_centre.h"
 
 namespace signpost::application_internal {
 namespace {
@@ -295,12 +294,11 @@ void ApplicationRegistrar::Tell(const std::string& revision) {
   RegisteredState state;
   state.revision = revision;
   if (!revision.empty()) {
-    const StoreLayout layout = StoreLayout::FromUrl(centre_.url());
     for (const std::string& name : collected_->interfaces) {
       state.paths.push_back(centre_.mapping_store().PathOf(name));
     }
-    for (const std::string& root : layout.MetadataRoots()) {
-      state.paths.push_back(absl::StrCat(root, "/", options_.app, "/", revision));
+    for (std::string& path : centre_.metadata_report().PathsOf(options_.app, revision)) {
+      state.paths.push_back(std::move(path));
     }
     state.paths.push_back(centre_.discovery().PathOf(MakeInstance()));
   }

@@ -156,10 +156,17 @@ void StoreMetadataReport::Publish(const MetadataInfo& info, const CallOptions& o
   publication->revision = info.revision;
   publication->text = ToJson(info);
   publication->where = absl::StrCat(" (application ", info.app, ", revision ", info.revision, ")");
-  for (const std::string& root : layout_.MetadataRoots()) {
-    publication->paths.push_back(absl::StrCat(root, "/", info.app, "/", info.revision));
-  }
+  publication->paths = PathsOf(info.app, info.revision);
   publication->Step();
+}
+
+std::vector<std::string> StoreMetadataReport::PathsOf(const std::string& app,
+                                                      const std::string& revision) const {
+  std::vector<std::string> paths;
+  for (const std::string& root : layout_.MetadataRoots()) {
+    paths.push_back(absl::StrCat(root, "/", app, "/", revision));
+  }
+  return paths;
 }
 
 void StoreMetadataReport::Get(const std::string& app, const std::string& revision,

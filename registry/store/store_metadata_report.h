@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "signpost/common/clock.h"
 #include "signpost/metadata/metadata_report.h"
@@ -25,6 +26,8 @@ class StoreMetadataReport final : public MetadataReport {
   void Publish(const MetadataInfo& info, const CallOptions& options, DoneCallback done) override;
   void Get(const std::string& app, const std::string& revision, const CallOptions& options,
            GetCallback done) override;
+  std::vector<std::string> PathsOf(const std::string& app,
+                                   const std::string& revision) const override;
 
  private:
   const std::shared_ptr<Store> store_;

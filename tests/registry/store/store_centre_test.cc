@@ -85,6 +85,8 @@ TEST_F(StoreCentreTest, NoDocumentIsWrittenAmongInstances) {
   (*grouped)->metadata_report().Publish(Info("r1"), {},
                                         [](absl::Status s) { EXPECT_TRUE(s.ok()); });
   executor_->RunUntilIdle();
+  EXPECT_EQ((*grouped)->metadata_report().PathsOf("shop", "r1"),
+            std::vector<std::string>{"/g1/metadata/shop/r1"});
   EXPECT_TRUE(Get("/g1/metadata/shop/r1").ok());
   EXPECT_TRUE(absl::IsNotFound(Get("/g1/shop/r1").status()));
   (*grouped)->Close();
