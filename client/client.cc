@@ -16,6 +16,7 @@
 #include "signpost/common/status.h"
 #include "signpost/common/url.h"
 #include "signpost/metadata/metadata_resolver.h"
+#include "signpost/metadata/published_metadata.h"
 #include "signpost/registry/application/application_registry.h"
 
 namespace signpost {
@@ -94,12 +95,32 @@ absl::Status CheckLabels(const ClientOptions& options) {
   return absl::OkStatus();
 }
 
+struct ServedMetadata {
+  std::shared_ptr<PublishedMetadata> published;
+  std::unique_ptr<MetadataServer> server;
+};
+
+absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const Clock& clock) {
+  for (const MetadataProtocol& protocol : options.metadata_protocols) {
+    if (protocol.server == nullptr) continue;
+    ServedMetadata served;
+    served.published = std::make_shared<PublishedMetadata>(options.app, clock);
+    auto server = protocol.server(served.published);
+    if (!server.ok()) return server.status();
+    served.server = *std::move(server);
+    return served;
+  }
+  return absl::InvalidArgumentError(
+      "metadata=local: none of metadata_protocols has a server (client/plugins/thrift_metadata.h)");
+}
+
 // What belongs together: made in this order, taken down against it. Shared, so that a Directory
 // that is just going on another thread keeps whole what it unsubscribes from.
 struct Core {
   std::shared_ptr<Executor> executor;
   std::shared_ptr<EndpointTable> table;
   std::unique_ptr<RegistryCentre> centre;
+  std::unique_ptr<MetadataServer> server;  // of storage type `local`
   std::unique_ptr<MetadataResolver> resolver;
   std::unique_ptr<ApplicationRegistry> registry;
 };
@@ -130,6 +151,10 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   if (!url.ok()) return url.status();
   absl::Status labels = CheckLabels(options);
   if (!labels.ok()) return labels;
+  if (options.metadata != "remote" && options.metadata != "local") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata '", options.metadata, "': remote or local"));
+  }
   absl::StatusOr<const RegistryFactory*> factory = registries.Find(url->protocol());
   if (!factory.ok()) return factory.status();
   if (options.balancers == nullptr) {
@@ -150,10 +175,21 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
     return Annotate(centre.status(), absl::StrCat("registry ", url->ToString()));
   }
   core->centre = *std::move(centre);
-  core->resolver = std::make_unique<MetadataResolver>(
-      *core->executor, &core->centre->metadata_report(),
-      std::vector<std::unique_ptr<MetadataFetcher>>(), MetadataResolver::Options());
+  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
+  for (const MetadataProtocol& protocol : options.metadata_protocols) {
+    fetchers.push_back(protocol.fetcher(*core->executor));
+  }
+  core->resolver =
+      std::make_unique<MetadataResolver>(*core->executor, &core->centre->metadata_report(),
+                                         std::move(fetchers), MetadataResolver::Options());
   ApplicationRegistryOptions registry_options;
+  if (options.metadata == "local" && !options.app.empty()) {
+    auto served = ServeMetadata(options, core->executor->clock());
+    if (!served.ok()) return served.status();
+    core->server = std::move(served->server);
+    registry_options.published = std::move(served->published);
+    registry_options.metadata_service = core->server->InstanceMetadata();
+  }
   registry_options.app = options.app;
   registry_options.labels = options.labels;
   registry_options.debounce = options.debounce;
@@ -211,6 +247,8 @@ void Client::Shutdown(absl::Duration drain) {
   state.consumer.Close();
   state.core->registry->Close();
   state.core->centre->Close();
+  // Last: until the instance was gone consumers could ask.
+  if (state.core->server != nullptr) state.core->server->Close();
   absl::Status flushed = Flush(*state.core->executor, kFlushTimeout);
   if (!flushed.ok()) {
     Log(LogLevel::kWarning,

@@ -16,9 +16,11 @@
 #ifndef SIGNPOST_CLIENT_CLIENT_H_
 #define SIGNPOST_CLIENT_CLIENT_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,9 +29,21 @@
 #include "signpost/balancer/balancer.h"
 #include "signpost/client/consumer.h"
 #include "signpost/client/provider.h"
+#include "signpost/metadata/metadata_fetcher.h"
+#include "signpost/metadata/metadata_service.h"
 #include "signpost/registry/registry_factory.h"
 
 namespace signpost {
+
+// How processes ask each other for metadata. Plug-ins have them (client/plugins/thrift_metadata.h).
+struct MetadataProtocol {
+  // Asks others; callbacks on the executor, which outlives it.
+  std::function<std::unique_ptr<MetadataFetcher>(Executor&)> fetcher;
+  // Answers others. May be empty: this one only asks.
+  std::function<absl::StatusOr<std::unique_ptr<MetadataServer>>(
+      std::shared_ptr<const MetadataService>)>
+      server;
+};
 
 struct ClientOptions {
   // Application name. Needed to export; consumers may leave it empty.
@@ -42,6 +56,10 @@ struct ClientOptions {
   absl::Duration debounce = absl::Milliseconds(20);
   bool read_only =
       false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
+  // Where this process' metadata is: `remote` (in the centre) or `local` (it answers itself, by the
+  // first protocol below that has a server). Default: remote
+  std::string metadata = "remote";
+  std::vector<MetadataProtocol> metadata_protocols;  // Default: none, documents in centres only
   // Of the parameter `loadbalance`'s names; nullptr: those of this library.
   std::shared_ptr<const BalancerFactories> balancers;
   // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "signpost/client/plugins/builtins.h"
+#include "signpost/client/plugins/thrift_metadata.h"
 #include "signpost/common/log.h"
 #include "signpost/tools/cli/arguments.h"
 #include "signpost/tools/cli/commands.h"
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   if (absl::Status status = signpost::AddBuiltinRegistries(registries); !status.ok()) {
     return signpost::cli::Fail(std::cerr, "registries", status);
   }
-  signpost::cli::Invocation call{*arguments, registries, std::cout, std::cerr, WaitForStop};
+  signpost::cli::Invocation call{*arguments, registries,  std::cout,
+                                 std::cerr,  WaitForStop, {signpost::ThriftMetadata()}};
   return signpost::cli::RunCommand(call);
 }

@@ -181,6 +181,10 @@ void ApplicationRegistrar::Run() {
 
 void ApplicationRegistrar::PublishMetadata() {
   const std::string revision = collected_->info.revision;
+  if (options_.published != nullptr) {
+    options_.published->Publish(collected_->info, collector_.urls());
+    return PublishMappings();
+  }
   if (published_.count(revision) != 0) return PublishMappings();
   centre_.metadata_report().Publish(collected_->info, StepOptions(),
                                     guard_.Wrap([this, revision](absl::Status status) {
@@ -225,7 +229,8 @@ ServiceInstance ApplicationRegistrar::MakeInstance() {
   // Consumers warm up by it; of a process, not of a write.
   instance.metadata.try_emplace(kTimestampKey, absl::StrCat(start_ms_));
   instance.metadata[kRevisionKey] = collected_->info.revision;
-  instance.metadata[kStorageTypeKey] = "remote";
+  instance.metadata[kStorageTypeKey] = options_.published == nullptr ? "remote" : "local";
+  for (const auto& [key, value] : options_.metadata_service) instance.metadata[key] = value;
   instance.SetEndpoints(collected_->endpoints);
   // Fixed, so that the same content is the same bytes.
   if (registration_ms_ == 0) {
@@ -297,8 +302,10 @@ void ApplicationRegistrar::Tell(const std::string& revision) {
     for (const std::string& name : collected_->interfaces) {
       state.paths.push_back(centre_.mapping_store().PathOf(name));
     }
-    for (std::string& path : centre_.metadata_report().PathsOf(options_.app, revision)) {
-      state.paths.push_back(std::move(path));
+    if (options_.published == nullptr) {
+      for (std::string& path : centre_.metadata_report().PathsOf(options_.app, revision)) {
+        state.paths.push_back(std::move(path));
+      }
     }
     state.paths.push_back(centre_.discovery().PathOf(MakeInstance()));
   }

@@ -23,6 +23,7 @@
 #include "signpost/common/executor.h"
 #include "signpost/mapping/service_name_mapping.h"
 #include "signpost/metadata/metadata_resolver.h"
+#include "signpost/metadata/published_metadata.h"
 #include "signpost/registry/registry.h"
 #include "signpost/registry/registry_factory.h"
 
@@ -34,6 +35,11 @@ struct ApplicationRegistryOptions {
   std::string host;
   // Labels: free metadata of the instance (weight, environment, ...).
   std::map<std::string, std::string> labels;
+  // Where documents are kept and answered from by this process itself (storage type `local`).
+  // Default, null: written to the centre (`remote`).
+  std::shared_ptr<PublishedMetadata> published;
+  // Of `local`: what the instance says about where it is asked (MetadataServer::InstanceMetadata).
+  std::map<std::string, std::string> metadata_service;
   // Exports within this time become one revision. Default: 20 ms at first, Dubbo has 1 s later.
   absl::Duration debounce = absl::Milliseconds(20);
   // An attempt that failed is made again after 1 s, growing to 30 s.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "signpost/client/client.h"
 #include "signpost/registry/registry_factory.h"
 #include "signpost/tools/cli/arguments.h"
 
@@ -21,6 +22,8 @@ struct Invocation {
   std::ostream& err;
   // Waits for SIGINT or SIGTERM, at most this long; true when one came.
   std::function<bool(absl::Duration)> wait_for_stop;
+  // How instances are asked for their metadata, and answer.
+  std::vector<MetadataProtocol> metadata_protocols;
 };
 
 struct Command {

@@ -30,10 +30,7 @@ absl::Status CheckArguments(const Arguments& arguments) {
   if (arguments.services.empty()) {
     return absl::InvalidArgumentError("--service=[group/]interface[:version] is needed");
   }
-  if (arguments.metadata == "local") {
-    return absl::UnimplementedError("--metadata=local: not yet (only --metadata=remote)");
-  }
-  if (arguments.metadata != "remote") {
+  if (arguments.metadata != "remote" && arguments.metadata != "local") {
     return absl::InvalidArgumentError(
         absl::StrCat("--metadata=", arguments.metadata, ": remote or local"));
   }
@@ -135,6 +132,8 @@ int Provide(Invocation& call) {
   ClientOptions options;
   options.app = arguments.app;
   options.registry = arguments.registry;
+  options.metadata = arguments.metadata;
+  options.metadata_protocols = call.metadata_protocols;
   auto client = OpenClient(std::move(options), call.registries);
   if (!client.ok()) return Fail(call.err, "registry", client.status());
   Provider& provider = (*client)->provider();

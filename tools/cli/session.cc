@@ -22,18 +22,24 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   ClientOptions options;
   options.registry = call.arguments.registry;
   options.read_only = true;
+  options.metadata_protocols = call.metadata_protocols;
   auto client = OpenClient(std::move(options), call.registries);
   if (!client.ok()) return client.status();
-  return std::unique_ptr<Session>(new Session(*std::move(client), call.arguments.timeout));
+  return std::unique_ptr<Session>(
+      new Session(*std::move(client), call.metadata_protocols, call.arguments.timeout));
 }
 
-Session::Session(std::unique_ptr<Client> client, absl::Duration timeout)
+Session::Session(std::unique_ptr<Client> client, const std::vector<MetadataProtocol>& protocols,
+                 absl::Duration timeout)
     : client_(std::move(client)), timeout_(timeout) {
   MetadataResolver::Options options;
   options.attempt_timeout = timeout;
-  resolver_ =
-      std::make_unique<MetadataResolver>(client_->executor(), &client_->centre().metadata_report(),
-                                         std::vector<std::unique_ptr<MetadataFetcher>>(), options);
+  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
+  for (const MetadataProtocol& protocol : protocols) {
+    fetchers.push_back(protocol.fetcher(client_->executor()));
+  }
+  resolver_ = std::make_unique<MetadataResolver>(
+      client_->executor(), &client_->centre().metadata_report(), std::move(fetchers), options);
 }
 
 Session::~Session() {

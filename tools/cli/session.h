@@ -41,7 +41,8 @@ class Session {
   Client& client() { return *client_; }
 
  private:
-  Session(std::unique_ptr<Client> client, absl::Duration timeout);
+  Session(std::unique_ptr<Client> client, const std::vector<MetadataProtocol>& protocols,
+          absl::Duration timeout);
   CallOptions Options() const;
 
   std::unique_ptr<Client> client_;

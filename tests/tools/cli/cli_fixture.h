@@ -49,7 +49,7 @@ class CliTest : public testing::Test {
     EXPECT_TRUE(arguments.ok()) << arguments.status();
     out_.str("");
     err_.str("");
-    Invocation call{*arguments, registries_, out_, err_, wait_for_stop_};
+    Invocation call{*arguments, registries_, out_, err_, wait_for_stop_, {}};
     return RunCommand(call);
   }
 

@@ -1,0 +1,183 @@
+// What the server answers, and what hostile bytes do to it: nothing.
+#include <gtest/gtest.h>
+#include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TSocket.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "MetadataService.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "signpost/common/json.h"
+#include "signpost/metadata/published_metadata.h"
+#include "signpost/metadata/thrift/thrift_metadata.h"
+#include "tests/support/loopback.h"
+
+namespace signpost {
+namespace {
+
+using apache::thrift::protocol::TBinaryProtocol;
+using apache::thrift::transport::TFramedTransport;
+using apache::thrift::transport::TSocket;
+
+MetadataInfo InfoOf(const std::string& revision) {
+  MetadataInfo info;
+  info.app = "shop";
+  info.revision = revision;
+  ServiceInfo service;
+  service.name = service.path = "a.A";
+  service.protocol = "tri";
+  info.services[service.match_key()] = service;
+  return info;
+}
+
+// A peer that speaks the protocol.
+struct Peer {
+  explicit Peer(uint16_t port)
+      : socket(std::make_shared<TSocket>("127.0.0.1", port)),
+        transport(std::make_shared<TFramedTransport>(socket)),
+        client(std::make_shared<TBinaryProtocol>(transport)) {
+    socket->setRecvTimeout(20000);
+    transport->open();
+  }
+  std::shared_ptr<TSocket> socket;
+  std::shared_ptr<TFramedTransport> transport;
+  metadata_wire::MetadataServiceClient client;
+};
+
+class ThriftMetadataServerTest : public testing::Test {
+ protected:
+  void Start(ThriftMetadataOptions options = ThriftMetadataOptions()) {
+    options.host = "127.0.0.1";
+    auto server = ServeThriftMetadata(published_, options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    auto params = Json::Parse(server_->InstanceMetadata()["dubbo.metadata-service.url-params"]);
+    ASSERT_TRUE(params.ok());
+    EXPECT_EQ((*params)["protocol"].AsString(), "thrift");
+    int32_t port = 0;
+    ASSERT_TRUE(absl::SimpleAtoi((*params)["port"].AsString(), &port));
+    port_ = static_cast<uint16_t>(port);
+    EXPECT_NE(port_, 0);
+  }
+  // A connection on which `bytes` were sent.
+  int Raw(const std::string& bytes) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in address = Loopback(port_);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    return fd;
+  }
+  // Whether the other side has closed within 20 s.
+  static bool ClosedByPeer(int fd) {
+    const timeval patience = {20, 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    char byte = 0;
+    ssize_t got = 0;
+    while ((got = recv(fd, &byte, 1, 0)) > 0) {
+    }
+    const bool closed = got == 0 || errno == ECONNRESET;
+    close(fd);
+    return closed;
+  }
+
+  std::shared_ptr<PublishedMetadata> published_ =
+      std::make_shared<PublishedMetadata>("shop", Clock::Real());
+  std::unique_ptr<MetadataServer> server_;
+  uint16_t port_ = 0;
+};
+
+TEST_F(ThriftMetadataServerTest, AnswersAllItsCalls) {
+  published_->Publish(InfoOf("r1"), {*Url::Parse("tri://192.0.2.1:50051/a.A?group=g")});
+  published_->SetSubscribed({*Url::Parse("consumer://192.0.2.1/a.B")});
+  Start();
+  Peer peer(port_);
+  std::string version;
+  peer.client.version(version);
+  EXPECT_EQ(version, "1.0.0");
+  metadata_wire::MetadataInfo info;
+  peer.client.getMetadataInfo(info, "r1");
+  EXPECT_EQ(info.services.size(), 1u);
+  EXPECT_THROW(peer.client.getMetadataInfo(info, "r2"), metadata_wire::UnknownRevision);
+  std::vector<metadata_wire::MetadataInfo> all;
+  peer.client.getMetadataInfos(all);
+  EXPECT_EQ(all.size(), 1u);
+  std::vector<std::string> urls;
+  peer.client.getExportedURLs(urls, "a.A", "g", "", "");
+  EXPECT_EQ(urls, std::vector<std::string>{"tri://192.0.2.1:50051/a.A?group=g"});
+  peer.client.getExportedURLs(urls, "a.X", "", "", "");
+  EXPECT_TRUE(urls.empty());
+  peer.client.getSubscribedURLs(urls);
+  EXPECT_EQ(urls.size(), 1u);
+}
+
+TEST_F(ThriftMetadataServerTest, HostileBytesHarmOnlyTheirConnection) {
+  published_->Publish(InfoOf("r1"), {});
+  ThriftMetadataOptions options;
+  options.max_frame_bytes = 4096;
+  Start(options);
+  const std::string huge("\x7f\xff\xff\xff", 4);
+  const std::string negative("\xff\xff\xff\xff", 4);
+  const std::string above("\x00\x01\x00\x00", 4);
+  for (const std::string& bytes : {huge, negative, above, std::string("GET / HTTP/1.1\r\n\r\n"),
+                                   std::string("\x00\x00\x00\x04\xde\xad\xbe\xef", 8)}) {
+    EXPECT_TRUE(ClosedByPeer(Raw(bytes))) << testing::PrintToString(bytes);
+  }
+  const int half = Raw(std::string("\x00\x00\x01\x00half", 8));
+  Peer peer(port_);
+  metadata_wire::MetadataInfo info;
+  peer.client.getMetadataInfo(info, "r1");
+  EXPECT_EQ(info.revision, "r1");
+  close(half);
+}
+
+TEST_F(ThriftMetadataServerTest, SilentConnectionsAreClosed) {
+  ThriftMetadataOptions options;
+  options.idle = absl::Milliseconds(200);
+  Start(options);
+  EXPECT_TRUE(ClosedByPeer(Raw("")));
+}
+
+TEST_F(ThriftMetadataServerTest, ClosesWithConnectionsOpen) {
+  Start();
+  Peer idle(port_);
+  const int half = Raw(std::string("\x00\x00", 2));
+  server_->Close();
+  server_->Close();
+  EXPECT_TRUE(ClosedByPeer(half));
+}
+
+TEST_F(ThriftMetadataServerTest, ManyAskWhileItChanges) {
+  published_->Publish(InfoOf("r0"), {});
+  Start();
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 4; ++i) {
+    askers.emplace_back([this] {
+      Peer peer(port_);
+      for (int k = 0; k < 50; ++k) {
+        std::vector<metadata_wire::MetadataInfo> all;
+        peer.client.getMetadataInfos(all);
+        EXPECT_GE(all.size(), 1u);
+      }
+    });
+  }
+  for (int i = 1; i < 50; ++i) published_->Publish(InfoOf(absl::StrCat("r", i)), {});
+  for (std::thread& asker : askers) asker.join();
+}
+
+TEST_F(ThriftMetadataServerTest, APortInUseIsAnError) {
+  Start();
+  ThriftMetadataOptions options;
+  options.host = "127.0.0.1";
+  options.port = port_;
+  auto second = ServeThriftMetadata(published_, options);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable) << second.status();
+}
+
+}  // namespace
+}  // namespace signpost
