@@ -2,6 +2,7 @@
 #include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TSocket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/common/clock.h"
 #include "signpost/common/json.h"
+#include "signpost/common/url.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "signpost/metadata/thrift/wire.h"
 
