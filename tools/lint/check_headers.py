@@ -16,6 +16,7 @@ import tree
 PRIVATE = ("tests", "tools", "examples")
 # Private to their folder, included by no public header.
 PRIVATE_HEADERS = (
+    "metadata/thrift/wire.h",  # includes what the Thrift compiler makes
     "registry/zookeeper/flow.h",
     "registry/zookeeper/zookeeper_calls.h",
     "registry/zookeeper/zookeeper_session.h",
