@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
 
   auto arguments = signpost::cli::ParseArguments(std::vector<std::string>(argv + 1, argv + argc));
   if (!arguments.ok()) return signpost::cli::Fail(std::cerr, "usage", arguments.status());
-  if (arguments->command == "watch" || arguments->command == "provide") {
+  if (arguments->command == "watch" || arguments->command == "provide" ||
+      arguments->command == "serve") {
     // Before any thread starts, so that all inherit it and only WaitForStop takes them.
     const sigset_t signals = StopSignals();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);

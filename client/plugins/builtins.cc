@@ -2,6 +2,7 @@
 
 #include "signpost/client/plugins/embedded.h"
 #include "signpost/client/plugins/memory.h"
+#include "signpost/client/plugins/server.h"
 #include "signpost/client/plugins/zookeeper.h"
 
 namespace signpost {
@@ -9,6 +10,7 @@ namespace signpost {
 absl::Status AddBuiltinRegistries(RegistryFactories& factories) {
   absl::Status status = AddMemory(factories);
   status.Update(AddEmbedded(factories));
+  status.Update(AddServer(factories));
   status.Update(AddZookeeper(factories));
   return status;
 }

@@ -33,11 +33,12 @@ absl::Status CheckCall(const std::string& key, const CallOptions& options, bool 
 class LocalStore final : public Store {
  public:
   LocalStore(std::shared_ptr<LocalCentre> centre, std::shared_ptr<LocalCentre::State> state,
-             std::shared_ptr<Executor> executor)
+             std::shared_ptr<Executor> executor, LocalAnswers answers)
       : centre_(std::move(centre)),
         state_(std::move(state)),
         session_(state_->OpenSession(this, executor)),
-        executor_(std::move(executor)) {}
+        executor_(std::move(executor)),
+        answers_(answers) {}
   ~LocalStore() override { Close(); }
 
   void Get(const std::string& key, const CallOptions& options, ValueCallback done) override {
@@ -124,6 +125,10 @@ class LocalStore final : public Store {
  private:
   template <typename Result, typename Done>
   void Finish(Result result, Done done) {
+    if (answers_ == LocalAnswers::kAtOnce) {
+      std::move(done)(std::move(result));
+      return;
+    }
     executor_->Post([result = std::move(result), done = std::move(done)]() mutable {
       std::move(done)(std::move(result));
     });
@@ -159,6 +164,7 @@ class LocalStore final : public Store {
   const std::shared_ptr<LocalCentre::State> state_;
   const std::shared_ptr<LocalSession> session_;
   const std::shared_ptr<Executor> executor_;
+  const LocalAnswers answers_;
 };
 
 LocalCentre::LocalCentre(std::unique_ptr<KeyValue> data, Options options)
@@ -173,9 +179,10 @@ void LocalCentre::SetOffline(bool offline) { state_->SetOffline(offline); }
 size_t LocalCentre::watch_count() const { return state_->watch_count(); }
 
 std::unique_ptr<Store> NewLocalStore(std::shared_ptr<LocalCentre> centre,
-                                     std::shared_ptr<Executor> executor) {
+                                     std::shared_ptr<Executor> executor, LocalAnswers answers) {
   std::shared_ptr<LocalCentre::State> state = centre->state_;
-  return std::make_unique<LocalStore>(std::move(centre), std::move(state), std::move(executor));
+  return std::make_unique<LocalStore>(std::move(centre), std::move(state), std::move(executor),
+                                      answers);
 }
 
 }  // namespace signpost

@@ -23,6 +23,13 @@ namespace signpost {
 
 class LocalStore;
 
+// Where the callbacks of a local store's calls run; those of its watches run on its executor.
+enum class LocalAnswers {
+  kOnExecutor,
+  // On the calling thread, before the call returns: for a server, which has a caller to answer.
+  kAtOnce,
+};
+
 class LocalCentre {
  public:
   struct Options {
@@ -51,8 +58,16 @@ class LocalCentre {
 
  private:
   friend class LocalStore;
+
+// Where the callbacks of a local store's calls run; those of its watches run on its executor.
+enum class LocalAnswers {
+  kOnExecutor,
+  // On the calling thread, before the call returns: for a server, which has a caller to answer.
+  kAtOnce,
+};
   friend std::unique_ptr<Store> NewLocalStore(std::shared_ptr<LocalCentre> centre,
-                                              std::shared_ptr<Executor> executor);
+                                              std::shared_ptr<Executor> executor,
+                                              LocalAnswers answers);
   struct State;
 
   std::shared_ptr<State> state_;
@@ -60,7 +75,8 @@ class LocalCentre {
 
 // A handle with a session of its own. Callbacks run on `executor`.
 std::unique_ptr<Store> NewLocalStore(std::shared_ptr<LocalCentre> centre,
-                                     std::shared_ptr<Executor> executor);
+                                     std::shared_ptr<Executor> executor,
+                                     LocalAnswers answers = LocalAnswers::kOnExecutor);
 
 }  // namespace signpost
 

@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "signpost/common/url.h"
+#include "signpost/registry/server/server_store.h"
 
 DEFINE_string(registry, "", "registry URL, e.g. zookeeper://127.0.0.1:2181");
 DEFINE_string(metadata_report, "", "URL of the metadata centre if it is not the registry");
@@ -26,9 +28,13 @@ DEFINE_string(address, "", "HOST:PORT that is registered");
 DEFINE_string(metadata, "remote", "remote or local");
 DEFINE_string(register_mode, "", "instance, interface or all");
 DEFINE_string(check, "", "tcp: off while the port does not answer");
+DEFINE_string(listen, "127.0.0.1:2280", "HOST:PORT; port 0: a free one");
+DEFINE_string(dir, "", "directory of the store (default: the embedded registry of this user)");
 
 namespace signpost::cli {
 namespace {
+
+constexpr absl::Duration kProbeTimeout = absl::Milliseconds(500);
 
 bool IsBool(const gflags::CommandLineFlagInfo& flag) { return flag.type == "bool"; }
 
@@ -156,7 +162,11 @@ class Parser {
       const char* environment = std::getenv("SIGNPOST_REGISTRY");
       if (environment != nullptr) result_.registry = environment;
     }
-    if (result_.registry.empty()) result_.registry = DefaultRegistry();
+    // These two use none: nobody is asked whether a server runs.
+    const bool unused = result_.command == "serve" || result_.command == "help";
+    if (result_.registry.empty()) {
+      result_.registry = unused ? absl::StrCat("embedded://", StateDirectory()) : DefaultRegistry();
+    }
     if (!FLAGS_metadata_report.empty() && FLAGS_metadata_report != result_.registry) {
       return Invalid("--metadata-report: another centre than the registry is not supported yet");
     }
@@ -181,6 +191,8 @@ class Parser {
     result_.metadata = FLAGS_metadata;
     result_.register_mode = FLAGS_register_mode;
     result_.check = FLAGS_check;
+    result_.listen = FLAGS_listen;
+    result_.dir = FLAGS_dir.empty() ? StateDirectory() : FLAGS_dir;
     return result_;
   }
 
@@ -195,12 +207,18 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words) 
   return Parser(words).Run();
 }
 
-std::string DefaultRegistry() {
+std::string StateDirectory() {
   const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return absl::StrCat("embedded://", state, "/signpost");
+  if (state != nullptr && state[0] == '/') return absl::StrCat(state, "/signpost");
   const char* home = std::getenv("HOME");
   const std::string base = home != nullptr && home[0] == '/' ? home : "/tmp";
-  return absl::StrCat("embedded://", base, "/.local/state/signpost");
+  return absl::StrCat(base, "/.local/state/signpost");
+}
+
+std::string DefaultRegistry(const std::string& server) {
+  const auto url = Url::Parse(server);
+  if (url.ok() && ProbeRegistryServer(*url, kProbeTimeout).ok()) return server;
+  return absl::StrCat("embedded://", StateDirectory());
 }
 
 }  // namespace signpost::cli

@@ -18,7 +18,7 @@ struct Arguments {
   std::string command;
   std::vector<std::string> positional;
 
-  std::string registry;  // never empty: flag, SIGNPOST_REGISTRY, else the embedded default
+  std::string registry;  // never empty: flag, SIGNPOST_REGISTRY, else DefaultRegistry()
   absl::Duration timeout = absl::Seconds(5);
   bool json = false;
   bool verbose = false;
@@ -35,13 +35,20 @@ struct Arguments {
   std::string register_mode;
   std::string check;
   std::vector<std::pair<std::string, std::string>> params;
+
+  std::string listen;
+  std::string dir;  // never empty: flag, else StateDirectory()
 };
 
 // `words`: argv without the program's name. kInvalidArgument names the word that is wrong.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words);
 
-// `embedded:///` + the user's state directory + `/signpost`.
-std::string DefaultRegistry();
+// The user's state directory + `/signpost`.
+std::string StateDirectory();
+
+// `server` if a registry server answers there (asks it, for a moment at most), else `embedded://` +
+// StateDirectory().
+std::string DefaultRegistry(const std::string& server = "signpost://127.0.0.1:2280");
 
 }  // namespace signpost::cli
 

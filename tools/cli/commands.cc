@@ -11,9 +11,9 @@ namespace signpost::cli {
 namespace {
 
 constexpr char kEverywhere[] =
-    "Everywhere: --registry=URL (else SIGNPOST_REGISTRY, else the embedded registry of this "
-    "user),\n"
-    "--timeout=5s, --json, --verbose. Exit code: 0 done, 1 not found or a check failed, 2 wrong "
+    "Everywhere: --registry=URL (else SIGNPOST_REGISTRY, else signpost://127.0.0.1:2280 if it "
+    "answers,\n"
+    "else the embedded registry of this user), --timeout=5s, --json, --verbose. Exit code: 0 done, 1 not found or a check failed, 2 wrong "
     "usage,\n"
     "3 registry unreachable.\n";
 
@@ -111,6 +111,14 @@ const std::vector<Command>& Commands() {
        0,
        0,
        Provide},
+      {"serve",
+       "",
+       "the registry server of this machine, for several processes, until SIGTERM",
+       {"--listen", "--dir"},
+       "signpost serve --listen=127.0.0.1:2280",
+       0,
+       0,
+       Serve},
       {"help",
        "[COMMAND]",
        "this text, or the one of a command",

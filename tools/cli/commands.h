@@ -48,6 +48,7 @@ int DiffMetadata(Invocation& call);
 int Resolve(Invocation& call);
 int Watch(Invocation& call);
 int Provide(Invocation& call);
+int Serve(Invocation& call);
 int Help(Invocation& call);
 
 // Finds the command, checks the number of arguments, runs it.

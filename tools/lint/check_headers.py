@@ -17,6 +17,8 @@ PRIVATE = ("tests", "tools", "examples")
 # Private to their folder, included by no public header.
 PRIVATE_HEADERS = (
     "metadata/thrift/wire.h",  # includes what the Thrift compiler makes
+    "registry/server/registry_handler.h",
+    "registry/server/wire.h",
     "registry/zookeeper/flow.h",
     "registry/zookeeper/zookeeper_calls.h",
     "registry/zookeeper/zookeeper_session.h",
