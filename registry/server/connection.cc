@@ -52,10 +52,10 @@ int AwaitConnect(int fd, absl::Duration timeout, const std::atomic<bool>& stop) 
   }
 }
 
-// Thrift's own connect writes each failure to stderr and cannot be stopped. A descriptor, or -errno.
+// Thrift's own connect writes each failure to stderr and cannot be stopped. A descriptor, or
+// -errno.
 int ConnectTo(const addrinfo& address, absl::Duration timeout, const std::atomic<bool>& stop) {
-  const int fd =
-      socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int fd = socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   int error = 0;
   if (connect(fd, address.ai_addr, address.ai_addrlen) != 0) {
@@ -122,8 +122,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Connect(const std::strin
   if (fd < 0) {
     return absl::UnavailableError(absl::StrCat(name, ": cannot connect: ", std::strerror(-fd)));
   }
-  return std::unique_ptr<Connection>(
-      new Connection(std::make_unique<Wire>(fd, name, timeout)));
+  return std::unique_ptr<Connection>(new Connection(std::make_unique<Wire>(fd, name, timeout)));
 }
 
 Connection::Connection(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}
@@ -180,8 +179,7 @@ Answer<StoreValue> Connection::Get(int64_t session, const std::string& key) {
   });
 }
 
-Answer<int64_t> Connection::Put(int64_t session, const std::string& key,
-                                const std::string& value) {
+Answer<int64_t> Connection::Put(int64_t session, const std::string& key, const std::string& value) {
   return Do<int64_t>([&](auto& client) { return client.put(session, key, value); });
 }
 

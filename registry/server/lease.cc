@@ -179,8 +179,7 @@ class Lease::Mailbox final : public Executor, public std::enable_shared_from_thi
 };
 
 std::shared_ptr<Lease> Lease::Open(std::shared_ptr<LocalCentre> centre, LeaseOptions options,
-                                   std::shared_ptr<Executor> timers,
-                                   std::function<void()> on_end) {
+                                   std::shared_ptr<Executor> timers, std::function<void()> on_end) {
   std::shared_ptr<Lease> lease(new Lease(options, std::move(timers), std::move(on_end)));
   lease->store_ = NewLocalStore(std::move(centre), lease->mailbox_, LocalAnswers::kAtOnce);
   lease->Arm(options.ttl);

@@ -4,8 +4,8 @@
 // Its watches run when a poll fetches, so what a slow client has not fetched is told as one change;
 // what was fetched stays until it is acknowledged, so that a broken connection loses nothing.
 //
-// Threads: any. Ownership: shared; ends by End, or by itself when no poll came for its time to live.
-// Errors: kResourceExhausted: too many watches; calls on an ended lease: see ended().
+// Threads: any. Ownership: shared; ends by End, or by itself when no poll came for its time to
+// live. Errors: kResourceExhausted: too many watches; calls on an ended lease: see ended().
 #ifndef SIGNPOST_REGISTRY_SERVER_LEASE_H_
 #define SIGNPOST_REGISTRY_SERVER_LEASE_H_
 

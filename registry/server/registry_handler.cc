@@ -58,9 +58,8 @@ std::shared_ptr<Lease> RegistryHandler::Find(int64_t session) const {
 
 void RegistryHandler::open(server_wire::Opened& opened, int32_t version, int64_t ttl_ms) {
   if (version != kProtocolVersion) {
-    Refuse(absl::FailedPreconditionError(absl::StrCat("this server speaks version ",
-                                                      kProtocolVersion, " of the protocol, not ",
-                                                      version)));
+    Refuse(absl::FailedPreconditionError(absl::StrCat(
+        "this server speaks version ", kProtocolVersion, " of the protocol, not ", version)));
   }
   LeaseOptions options;
   options.ttl = std::clamp(absl::Milliseconds(ttl_ms), options_.min_ttl, options_.max_ttl);
@@ -106,9 +105,8 @@ void RegistryHandler::close(int64_t session) {
 
 void RegistryHandler::get(server_wire::Value& value, int64_t session, const std::string& key) {
   const auto lease = Find(session);
-  value = ToWire(*Ask<absl::StatusOr<StoreValue>>(*lease, [&](Store& store, auto done) {
-    store.Get(key, CallOptions(), std::move(done));
-  }));
+  value = ToWire(*Ask<absl::StatusOr<StoreValue>>(
+      *lease, [&](Store& store, auto done) { store.Get(key, CallOptions(), std::move(done)); }));
 }
 
 int64_t RegistryHandler::put(int64_t session, const std::string& key, const std::string& value) {
@@ -142,24 +140,22 @@ void RegistryHandler::remove(int64_t session, const std::string& key, int64_t ex
 
 bool RegistryHandler::exists(int64_t session, const std::string& key) {
   const auto lease = Find(session);
-  return *Ask<absl::StatusOr<bool>>(*lease, [&](Store& store, auto done) {
-    store.Exists(key, CallOptions(), std::move(done));
-  });
+  return *Ask<absl::StatusOr<bool>>(
+      *lease, [&](Store& store, auto done) { store.Exists(key, CallOptions(), std::move(done)); });
 }
 
 void RegistryHandler::children(std::vector<server_wire::Child>& children, int64_t session,
                                const std::string& prefix) {
   const auto lease = Find(session);
   std::vector<StoreChild> found = *Ask<absl::StatusOr<std::vector<StoreChild>>>(
-      *lease,
-      [&](Store& store, auto done) { store.List(prefix, CallOptions(), std::move(done)); });
+      *lease, [&](Store& store, auto done) { store.List(prefix, CallOptions(), std::move(done)); });
   size_t bytes = 0;
   for (const StoreChild& child : found) {
     bytes += kItemBytes + child.name.size() + child.data.value.size();
   }
   if (bytes > kMaxAnswerBytes) {
-    Refuse(absl::ResourceExhaustedError(absl::StrCat(
-        prefix, ": its children have ", bytes, " bytes; the limit is ", kMaxAnswerBytes)));
+    Refuse(absl::ResourceExhaustedError(absl::StrCat(prefix, ": its children have ", bytes,
+                                                     " bytes; the limit is ", kMaxAnswerBytes)));
   }
   children.reserve(found.size());
   for (StoreChild& child : found) children.push_back(ToWire(std::move(child)));

@@ -39,9 +39,7 @@ using server_internal::RegistryHandler;
 // How long an answer may wait for a client that does not read.
 constexpr absl::Duration kSendTimeout = absl::Seconds(5);
 
-int Milliseconds(absl::Duration time) {
-  return static_cast<int>(absl::ToInt64Milliseconds(time));
-}
+int Milliseconds(absl::Duration time) { return static_cast<int>(absl::ToInt64Milliseconds(time)); }
 
 void CloseOnExec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
@@ -188,8 +186,8 @@ class RegistryServer::Service {
       } catch (const std::exception& e) {
         why = e.what();
       }
-      ready->Set(absl::FailedPreconditionError(
-          absl::StrCat("cannot listen on ", JoinHostPort(options_.host, options_.port), ": ", why)));
+      ready->Set(absl::FailedPreconditionError(absl::StrCat(
+          "cannot listen on ", JoinHostPort(options_.host, options_.port), ": ", why)));
     });
     absl::Status status = ready->Wait();
     if (!status.ok()) {

@@ -25,11 +25,11 @@
 namespace signpost {
 
 struct RegistryServerOptions {
-  std::string host = "127.0.0.1";  // no brackets round IPv6. Default: 127.0.0.1
-  uint16_t port = 2280;            // 0: a free one. Default: 2280
-  size_t max_connections = 512;    // a client has two. Default: 512
-  size_t max_sessions = 512;       // Default: 512
-  size_t max_watches = 10000;      // of one client. Default: 10000
+  std::string host = "127.0.0.1";                    // no brackets round IPv6. Default: 127.0.0.1
+  uint16_t port = 2280;                              // 0: a free one. Default: 2280
+  size_t max_connections = 512;                      // a client has two. Default: 512
+  size_t max_sessions = 512;                         // Default: 512
+  size_t max_watches = 10000;                        // of one client. Default: 10000
   size_t max_frame_bytes = 8 << 20;                  // of a request. Default: 8 MiB
   absl::Duration idle_timeout = absl::Seconds(60);   // Default: 60 s
   absl::Duration min_ttl = absl::Milliseconds(500);  // of a session. Default: 500 ms

@@ -27,9 +27,9 @@ void ServerCalls::Remember(std::shared_ptr<CallEnd> call, const std::string& key
     if (late == nullptr) return;
     late->timer = 0;
     late->Fail(absl::DeadlineExceededError(
-        link->connected() ? absl::StrCat(late->key, ": no answer in time")
-                          : absl::StrCat(late->key, ": not connected: ",
-                                         link->WhyNotConnected().message())));
+        link->connected()
+            ? absl::StrCat(late->key, ": no answer in time")
+            : absl::StrCat(late->key, ": not connected: ", link->WhyNotConnected().message())));
   });
   call->cancel_id = call->cancel.OnCancel([weak, executor = executor_] {
     executor->Post([weak] {

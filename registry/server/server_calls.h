@@ -1,5 +1,5 @@
-// The Store's single calls on a ServerLink: each waits for its turn, for its deadline at most, and is
-// told its end exactly once. Private to this folder.
+// The Store's single calls on a ServerLink: each waits for its turn, for its deadline at most, and
+// is told its end exactly once. Private to this folder.
 //
 // Threads: everything on the executor, but the functions that ask the server: the link's.
 // Errors: as registry/store/store.h.
@@ -80,9 +80,8 @@ class ServerCalls : public std::enable_shared_from_this<ServerCalls> {
       Answer<T> answer = ask(connection, session);
       if (answer.outcome == Outcome::kAnswered ||
           (answer.outcome == Outcome::kBroken && !repeatable)) {
-        executor->Post([call, value = std::move(answer.value)]() mutable {
-          call->End(std::move(value));
-        });
+        executor->Post(
+            [call, value = std::move(answer.value)]() mutable { call->End(std::move(value)); });
       }
       return answer.outcome;
     };

@@ -166,8 +166,8 @@ void ServerLink::PollLoop() {
       fetch = !taking_;
     }
     const absl::Duration wait = std::min(ttl_ / 3, kMaxPollWait);
-    Answer<std::vector<WatchEvent>> told = connection->Poll(
-        polled_, acknowledged_, fetch ? wait : absl::ZeroDuration(), fetch);
+    Answer<std::vector<WatchEvent>> told =
+        connection->Poll(polled_, acknowledged_, fetch ? wait : absl::ZeroDuration(), fetch);
     if (closed_) break;
     if (told.outcome == Outcome::kUnknownSession) {
       {

@@ -33,6 +33,17 @@ using server_internal::WatchEvent;
 
 constexpr uint16_t kDefaultPort = 2280;
 
+// The server would end the connection at a larger request; a value of 4 MiB is its own limit.
+constexpr size_t kMaxRequestBytes = 6 << 20;
+
+absl::Status CheckWrite(const std::string& key, const std::string& value) {
+  if (absl::Status status = CheckStoreKey(key); !status.ok()) return status;
+  if (key.size() + value.size() <= kMaxRequestBytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(absl::string_view(key).substr(0, 200), ": key and value have ",
+                   key.size() + value.size(), " bytes; the limit is ", kMaxRequestBytes));
+}
+
 class ServerStore final : public Store {
  public:
   ServerStore(LinkOptions options, std::shared_ptr<Executor> executor)
@@ -57,15 +68,15 @@ class ServerStore final : public Store {
   ~ServerStore() override { Close(); }
 
   void Get(const std::string& key, const CallOptions& options, ValueCallback done) override {
-    Begin<StoreValue>(key, CheckStoreKey(key), options, /*repeatable=*/true, std::move(done),
-                      [key](Connection& connection, int64_t session) {
-                        return connection.Get(session, key);
-                      });
+    Begin<StoreValue>(
+        key, CheckStoreKey(key), options, /*repeatable=*/true, std::move(done),
+        [key](Connection& connection, int64_t session) { return connection.Get(session, key); });
   }
 
   void Put(const std::string& key, std::string value, const CallOptions& options,
            VersionCallback done) override {
-    Begin<int64_t>(key, CheckStoreKey(key), options, /*repeatable=*/false, std::move(done),
+    const absl::Status status = CheckWrite(key, value);
+    Begin<int64_t>(key, status, options, /*repeatable=*/false, std::move(done),
                    [key, value = std::move(value)](Connection& connection, int64_t session) {
                      return connection.Put(session, key, value);
                    });
@@ -73,7 +84,8 @@ class ServerStore final : public Store {
 
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration,
                           const CallOptions& options, VersionCallback done) override {
-    Begin<int64_t>(key, CheckStoreKey(key), options, /*repeatable=*/true, std::move(done),
+    const absl::Status status = CheckWrite(key, value);
+    Begin<int64_t>(key, status, options, /*repeatable=*/true, std::move(done),
                    [key, value = std::move(value)](Connection& connection, int64_t session) {
                      return connection.Bind(session, key, value);
                    });
@@ -81,8 +93,9 @@ class ServerStore final : public Store {
 
   void CompareAndSet(const std::string& key, std::string value, int64_t expected_version,
                      const CallOptions& options, VersionCallback done) override {
+    const absl::Status status = CheckWrite(key, value);
     Begin<int64_t>(
-        key, CheckStoreKey(key), options, /*repeatable=*/false, std::move(done),
+        key, status, options, /*repeatable=*/false, std::move(done),
         [key, value = std::move(value), expected_version](Connection& connection, int64_t session) {
           return connection.CompareAndSet(session, key, value, expected_version);
         });
@@ -101,10 +114,9 @@ class ServerStore final : public Store {
   }
 
   void Exists(const std::string& key, const CallOptions& options, BoolCallback done) override {
-    Begin<bool>(key, CheckStoreKey(key), options, /*repeatable=*/true, std::move(done),
-                [key](Connection& connection, int64_t session) {
-                  return connection.Exists(session, key);
-                });
+    Begin<bool>(
+        key, CheckStoreKey(key), options, /*repeatable=*/true, std::move(done),
+        [key](Connection& connection, int64_t session) { return connection.Exists(session, key); });
   }
 
   void List(const std::string& prefix, const CallOptions& options, ListCallback done) override {
@@ -183,8 +195,7 @@ class ServerStore final : public Store {
     }
     if (link_->closed()) {
       executor_->Post([key, done = std::move(done)]() mutable {
-        std::move(done)(
-            absl::FailedPreconditionError(absl::StrCat(key, ": the store is closed")));
+        std::move(done)(absl::FailedPreconditionError(absl::StrCat(key, ": the store is closed")));
       });
       return;
     }

@@ -1,10 +1,10 @@
-// A registry server of this machine as a registry centre: `signpost://host[:port]` (port 2280), what
-// `signpost serve` runs (registry_server.h).
+// A registry server of this machine as a registry centre: `signpost://host[:port]` (port 2280),
+// what `signpost serve` runs (registry_server.h).
 //
-// Parameters: `session` (ms, default 30000): without a sign of life for so long the session ends and
-// its keys go; the server may grant less or more. `timeout` (ms, default 5000): of an answer; a watch
-// that has no connection for so long is told kUnavailable. Opening never waits. After fork() a
-// child's calls fail with kFailedPrecondition (told at once on the calling thread).
+// Parameters: `session` (ms, default 30000): without a sign of life for so long the session ends
+// and its keys go; the server may grant less or more. `timeout` (ms, default 5000): of an answer; a
+// watch that has no connection for so long is told kUnavailable. Opening never waits. After fork()
+// a child's calls fail with kFailedPrecondition (told at once on the calling thread).
 //
 // Threads: two per store; else as registry/store/store.h. Ownership, errors: as there and in
 //   registry/registry_factory.h. Reads and session-bound writes are tried again when the connection

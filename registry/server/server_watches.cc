@@ -90,9 +90,7 @@ void ServerWatches::RemoveTree(const std::string& prefix, const TreeListener* li
   RemoveIfUnused(entry);
 }
 
-void ServerWatches::RemoveSession(const SessionListener* listener) {
-  Erase(sessions_, listener);
-}
+void ServerWatches::RemoveSession(const SessionListener* listener) { Erase(sessions_, listener); }
 
 void ServerWatches::RemoveIfUnused(const EntryPtr& entry) {
   if (!entry->values.empty() || !entry->trees.empty()) return;

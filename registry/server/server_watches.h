@@ -125,8 +125,8 @@ class ServerWatches : public std::enable_shared_from_this<ServerWatches> {
   bool connected_ = false;
   int64_t session_ = 0;  // what the watches are set in; 0: none
   int64_t next_id_ = 1;
-  uint64_t outage_ = 1;         // counts the times without a connection
-  uint64_t complaining_ = 0;    // the one whose complaint is on its way
+  uint64_t outage_ = 1;       // counts the times without a connection
+  uint64_t complaining_ = 0;  // the one whose complaint is on its way
   bool retrying_ = false;
   std::map<Name, EntryPtr> by_name_;
   std::map<int64_t, EntryPtr> by_id_;

@@ -47,7 +47,8 @@ std::vector<To> Moved(std::vector<From>&& from, To (*convert)(From)) {
 
 std::shared_ptr<TTransport> NewFrames(std::shared_ptr<TTransport> socket, size_t max_bytes) {
   const int limit = static_cast<int>(max_bytes);
-  return std::make_shared<Frames>(std::move(socket), std::make_shared<TConfiguration>(limit, limit));
+  return std::make_shared<Frames>(std::move(socket),
+                                  std::make_shared<TConfiguration>(limit, limit));
 }
 
 std::shared_ptr<TProtocol> NewProtocol(std::shared_ptr<TTransport> frames, size_t max_bytes) {

@@ -5,12 +5,12 @@
 #ifndef SIGNPOST_REGISTRY_SERVER_WIRE_H_
 #define SIGNPOST_REGISTRY_SERVER_WIRE_H_
 
+#include <thrift/transport/TTransport.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include <thrift/transport/TTransport.h>
 
 #include "absl/status/status.h"
 #include "signpost/registry/server/RegistryService.h"

@@ -23,7 +23,7 @@ holds() { # FILE TEXT
 }
 
 expect 0 help
-for command in apps instances services mapping metadata resolve watch provide; do holds out "$command"; done
+for command in apps instances services mapping metadata resolve watch provide serve; do holds out "$command"; done
 expect 0 help resolve
 holds out resolve
 expect 2 nonsense

@@ -13,7 +13,8 @@ namespace {
 constexpr char kEverywhere[] =
     "Everywhere: --registry=URL (else SIGNPOST_REGISTRY, else signpost://127.0.0.1:2280 if it "
     "answers,\n"
-    "else the embedded registry of this user), --timeout=5s, --json, --verbose. Exit code: 0 done, 1 not found or a check failed, 2 wrong "
+    "else the embedded registry of this user), --timeout=5s, --json, --verbose. Exit code: 0 done, "
+    "1 not found or a check failed, 2 wrong "
     "usage,\n"
     "3 registry unreachable.\n";
 

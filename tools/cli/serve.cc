@@ -24,9 +24,9 @@ int Serve(Invocation& call) {
   const Arguments& arguments = call.arguments;
   const auto address = SplitHostPort(arguments.listen);
   if (!address.has_value() || address->first.empty()) {
-    return Fail(call.err, "serve",
-                absl::InvalidArgumentError(
-                    absl::StrCat("--listen=", arguments.listen, ": not HOST:PORT")));
+    return Fail(
+        call.err, "serve",
+        absl::InvalidArgumentError(absl::StrCat("--listen=", arguments.listen, ": not HOST:PORT")));
   }
   RegistryServerOptions options;
   options.host = UnbracketHost(address->first);

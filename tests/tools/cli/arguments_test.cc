@@ -66,7 +66,12 @@ TEST(ArgumentsTest, FaultsNameTheWord) {
 TEST(ArgumentsTest, RegistryFromEnvironmentElseEmbedded) {
   unsetenv("SIGNPOST_REGISTRY");
   setenv("XDG_STATE_HOME", "/srv/state", 1);
-  EXPECT_EQ(ParseArguments({"apps"})->registry, "embedded:///srv/state/signpost");
+  // A server may run on this machine; nobody listens on port 1.
+  EXPECT_EQ(DefaultRegistry("signpost://127.0.0.1:1"), "embedded:///srv/state/signpost");
+  EXPECT_EQ(ParseArguments({"serve"})->registry, "embedded:///srv/state/signpost");
+  EXPECT_EQ(ParseArguments({"serve"})->dir, "/srv/state/signpost");
+  EXPECT_EQ(ParseArguments({"serve", "--dir=/d"})->dir, "/d");
+  EXPECT_EQ(ParseArguments({"serve"})->listen, "127.0.0.1:2280");
   setenv("SIGNPOST_REGISTRY", "zookeeper://192.0.2.1:2181", 1);
   EXPECT_EQ(ParseArguments({"apps"})->registry, "zookeeper://192.0.2.1:2181");
   EXPECT_EQ(ParseArguments({"apps", "--registry=memory://x"})->registry, "memory://x");
