@@ -84,7 +84,7 @@ TEST(ConnectionTest, InterruptEndsAWaitingCall) {
   EXPECT_EQ(waiting.get(), Outcome::kBroken);
 }
 
-TEST(ConnectionTest, ATimeoutBreaksIt) {
+TEST(ConnectionTest, APollMayWaitBesideTheTimeout) {
   auto server = StartServer(NewCentre());
   auto connection = Connect(server->port());
   const int64_t session = connection->Open(absl::Seconds(20)).value->id;

@@ -154,6 +154,28 @@ TEST(ServeTest, KillOfTheServerIsSurvived) {
   }
 }
 
+// Neither calls nor Close wait for a server that hangs; when it goes on, so does the session.
+TEST(ServeTest, AHungServerHoldsUpNobody) {
+  Server server(NewDir());
+  AddressFixture fixture(server.address(), "session=60000&timeout=60000");
+  Handle stays(fixture, "stays");
+  Handle leaves(fixture, "leaves");
+  ASSERT_TRUE(stays.Bind("/stays", "v").ok());
+  ASSERT_TRUE(leaves.Bind("/leaves", "v").ok());
+  server.process().Signal(SIGSTOP);
+  CallOptions options;
+  options.timeout = absl::Milliseconds(200);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(stays.Get("/stays", options).status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(leaves.Put("/k", "v", options).status()));
+  const absl::Duration begun = Clock::Real().MonotonicNow();
+  leaves.store().Close();
+  EXPECT_LT(Clock::Real().MonotonicNow() - begun, absl::Seconds(5));
+  server.process().Signal(SIGCONT);
+  const auto value = stays.Get("/stays");
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_TRUE(value->owned);
+}
+
 TEST(ServeTest, TheCommandReadsThroughIt) {
   Server server(NewDir());
   ChildProcess provider(ProvideCommand(server.address(), "session=20000"));

@@ -114,9 +114,9 @@ TEST_F(ServerLinkTest, CloseTellsTheServer) {
 // The polls keep the session, however long nothing happens.
 TEST_F(ServerLinkTest, AnIdleSessionLives) {
   auto server = StartServer(NewCentre());
-  Open(server->port(), absl::Milliseconds(1500));
+  Open(server->port(), absl::Milliseconds(2500));
   ASSERT_TRUE(events_->AwaitSize(1));
-  const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(4);
+  const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(6);
   EXPECT_TRUE(WaitUntil([&] { return Clock::Real().MonotonicNow() > end; }));
   EXPECT_EQ(events_->size(), 1u);
   EXPECT_EQ(server->session_count(), 1u);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -132,9 +133,12 @@ TEST_F(ServerWatchesTest, ARestartedServerWithTheSameDataChangesNothing) {
   const size_t deltas = deltas_->size();
   Restart(centre_);
   ASSERT_TRUE(AwaitEvent(SessionEvent::kNewSession));
-  EXPECT_EQ(events_->items(),
-            (std::vector<SessionEvent>{SessionEvent::kConnected, SessionEvent::kDisconnected,
-                                       SessionEvent::kExpired, SessionEvent::kNewSession}));
+  // A server that is stopped may say so, or just be gone.
+  std::vector<SessionEvent> events = events_->items();
+  events.erase(std::remove(events.begin(), events.end(), SessionEvent::kDisconnected),
+               events.end());
+  EXPECT_EQ(events, (std::vector<SessionEvent>{SessionEvent::kConnected, SessionEvent::kExpired,
+                                               SessionEvent::kNewSession}));
   // Something to wait for; nothing was told before it.
   Put("/p/y", "2");
   ASSERT_TRUE(deltas_->AwaitSize(deltas + 1));
@@ -181,7 +185,7 @@ TEST_F(ServerWatchesTest, AnEmptyServerWithNothing) {
 // Without a connection for `timeout`: told once. What it knew holds again afterwards.
 TEST_F(ServerWatchesTest, NoConnectionIsToldOnce) {
   Put("/p/k", "v");
-  Start("session=20000&timeout=300");
+  Start("session=20000&timeout=1000");
   const size_t values = values_->size();
   const size_t deltas = deltas_->size();
   proxy_->Break();
@@ -271,10 +275,10 @@ TEST_F(ServerWatchesTest, ALargeTreeIsOneDelta) {
 
 // The executor is held up for longer than the session's time to live.
 TEST_F(ServerWatchesTest, ASlowExecutorKeepsTheSession) {
-  Start("session=900");
+  Start("session=2000");
   ASSERT_TRUE(client_->Bind("/p/bound", "b").ok());
   client_->OnExecutor([&] {
-    const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(3);
+    const absl::Duration end = Clock::Real().MonotonicNow() + absl::Milliseconds(4500);
     for (int i = 0; Clock::Real().MonotonicNow() < end; ++i) {
       Put("/p/k", absl::StrCat(i));
       poll(nullptr, 0, 20);
