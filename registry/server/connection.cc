@@ -1,8 +1,7 @@
 #include "signpost/registry/server/connection.h"
 
+#include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -73,8 +72,9 @@ int ConnectTo(const addrinfo& address, absl::Duration timeout, const std::atomic
 
 class Connection::Wire {
  public:
-  Wire(int fd, std::string name, absl::Duration timeout)
-      : fd_(fd),
+  // Takes both descriptors of the one socket.
+  Wire(int fd, int copy, std::string name, absl::Duration timeout)
+      : fd_(copy),
         name_(std::move(name)),
         timeout_(timeout),
         socket_(std::make_shared<TSocket>(fd)),
@@ -83,6 +83,9 @@ class Connection::Wire {
     socket_->setSendTimeout(Milliseconds(timeout));
     socket_->setRecvTimeout(Milliseconds(timeout));
   }
+  ~Wire() { close(fd_); }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
 
   int fd() const { return fd_; }
   const std::string& name() const { return name_; }
@@ -95,7 +98,8 @@ class Connection::Wire {
   // The largest answer and what is round it.
   static constexpr size_t kFrameBytes = kMaxAnswerBytes * 2;
 
-  const int fd_;  // socket_ closes it
+  // Thrift may close its own after an error, and the number may be another file's then.
+  const int fd_;
   const std::string name_;
   absl::Duration timeout_;
   const std::shared_ptr<TSocket> socket_;
@@ -119,10 +123,17 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Connect(const std::strin
     fd = ConnectTo(*at, timeout, stop);
   }
   freeaddrinfo(found);
+  int copy = -1;
+  if (fd >= 0 && (copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+    const int error = errno;
+    close(fd);
+    fd = -error;
+  }
   if (fd < 0) {
     return absl::UnavailableError(absl::StrCat(name, ": cannot connect: ", std::strerror(-fd)));
   }
-  return std::unique_ptr<Connection>(new Connection(std::make_unique<Wire>(fd, name, timeout)));
+  return std::unique_ptr<Connection>(
+      new Connection(std::make_unique<Wire>(fd, copy, name, timeout)));
 }
 
 Connection::Connection(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}

@@ -11,7 +11,7 @@ namespace {
 
 constexpr absl::Duration kMaxPollWait = absl::Seconds(10);
 // Close takes at most both, and what a look-up of the host's name takes is not waited for.
-constexpr absl::Duration kPatience = absl::Seconds(3);
+constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kEndTime = absl::Milliseconds(1500);
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(1);
 
