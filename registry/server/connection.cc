@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <thrift/TApplicationException.h>
 #include <thrift/transport/TSocket.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@ namespace signpost {
 namespace server_internal {
 namespace {
 
-using apache::thrift::TApplicationException;
 using apache::thrift::transport::TSocket;
 
 // How often a connect looks whether it is to stop.
