@@ -58,13 +58,6 @@ class LocalCentre {
 
  private:
   friend class LocalStore;
-
-  // Where the callbacks of a local store's calls run; those of its watches run on its executor.
-  enum class LocalAnswers {
-    kOnExecutor,
-    // On the calling thread, before the call returns: for a server, which has a caller to answer.
-    kAtOnce,
-  };
   friend std::unique_ptr<Store> NewLocalStore(std::shared_ptr<LocalCentre> centre,
                                               std::shared_ptr<Executor> executor,
                                               LocalAnswers answers);
