@@ -146,6 +146,17 @@ void ServerLink::TakeEvents(std::vector<WatchEvent> events) {
       });
 }
 
+bool ServerLink::AwaitTaken(absl::Duration time) {
+  const absl::Duration end = Clock::Real().MonotonicNow() + time;
+  MutexLock lock(mutex_);
+  while (taking_ && !closed_) {
+    const absl::Duration left = end - Clock::Real().MonotonicNow();
+    if (left <= absl::ZeroDuration()) break;
+    changed_.WaitFor(mutex_, left);
+  }
+  return !taking_;
+}
+
 void ServerLink::PollLoop() {
   Backoff backoff(Delays());
   std::shared_ptr<Connection> connection;
@@ -160,12 +171,8 @@ void ServerLink::PollLoop() {
       Drop(polling_);
       continue;
     }
-    bool fetch = true;
-    {
-      MutexLock lock(mutex_);
-      fetch = !taking_;
-    }
     const absl::Duration wait = std::min(ttl_ / 3, kMaxPollWait);
+    const bool fetch = AwaitTaken(wait);
     Answer<std::vector<WatchEvent>> told =
         connection->Poll(polled_, acknowledged_, fetch ? wait : absl::ZeroDuration(), fetch);
     if (closed_) break;
@@ -189,9 +196,6 @@ void ServerLink::PollLoop() {
       // First the news: who hears that the connection is back finds the watches true.
       TakeEvents(*std::move(told.value));
       if (!connected_.exchange(true)) Told(SessionEvent::kConnected);
-      if (fetch) continue;
-      MutexLock lock(mutex_);
-      if (taking_ && !closed_) changed_.WaitFor(mutex_, wait);
     }
   }
   connection = nullptr;

@@ -76,6 +76,8 @@ class ServerLink : public std::enable_shared_from_this<ServerLink> {
   void CallLoop();
   // Makes a session if there is none. False: not now.
   bool EnsureSession(Connection& connection, Backoff& backoff);
+  // Whether the executor has taken the last batch, or does so within `time`.
+  bool AwaitTaken(absl::Duration time);
   void TakeEvents(std::vector<WatchEvent> events);
   void Lost(const absl::Status& why);
   void Told(SessionEvent event);
