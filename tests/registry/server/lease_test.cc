@@ -70,9 +70,9 @@ TEST_F(LeaseTest, EndsWhenNoPollCameForItsTimeToLive) {
   EXPECT_TRUE(lease->ended());
   EXPECT_FALSE(Exists("/bound"));
   EXPECT_FALSE(lease->Poll(0, absl::ZeroDuration(), true).has_value());
-  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(ends_.load(), 1);
   lease->End();
-  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(ends_.load(), 1);
   EXPECT_EQ(timers_->pending_timers(), 0u);
 }
 
