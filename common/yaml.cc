@@ -112,6 +112,7 @@ class Builder : public YAML::EventHandler {
     absl::string_view kind = tag;
     if (tag.empty() || tag == "?") {
       node.value = ResolvePlain(text);
+      if (limits_.plain_is_text && !node.value.is_null()) node.value = Json(text);
     } else if (tag == "!") {
       node.value = Json(text);
     } else if (!absl::ConsumePrefix(&kind, kStandardTag)) {

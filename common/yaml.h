@@ -21,6 +21,8 @@ struct YamlLimits {
   size_t max_bytes = 1 << 20;  // Default: 1 MiB; also of all scalars with aliases written out
   int max_depth = 64;          // Default: 64
   size_t max_nodes = 100000;   // Default: 100,000 in all; aliases count as what they stand for
+  // True: plain scalars stay the text that they are (`007`, `1.10`), but null. Default: false
+  bool plain_is_text = false;
 };
 
 // All documents of the text; an empty text has none.

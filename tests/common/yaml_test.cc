@@ -39,6 +39,14 @@ TEST(YamlTest, Scalars) {
   EXPECT_EQ(One("[!!str 1, !!int 1]").Print(), R"(["1",1])");
 }
 
+TEST(YamlTest, PlainScalarsAsText) {
+  YamlLimits limits;
+  limits.plain_is_text = true;
+  auto documents = ParseYaml("[007, 1.10, true, 0x1F, '1', ~, , !!int 7]", limits);
+  ASSERT_TRUE(documents.ok()) << documents.status();
+  EXPECT_EQ(documents->front().Print(), R"(["007","1.10","true","0x1F","1",null,null,7])");
+}
+
 TEST(YamlTest, Documents) {
   auto none = ParseYaml("");
   ASSERT_TRUE(none.ok());
