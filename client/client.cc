@@ -78,6 +78,11 @@ absl::StatusOr<Url> ApplicationLevel(Url url) {
   return url;
 }
 
+// Whether the host of `url` is one, to which there is a route, and no name or folder.
+bool IsElsewhere(const Url& url) {
+  return url.protocol() != "embedded" && url.protocol() != "memory" && url.protocol() != "file";
+}
+
 // Waits until everything posted to `executor` before has run, at most `timeout`.
 absl::Status Flush(Executor& executor, absl::Duration timeout) {
   Waiter<> flushed;
@@ -155,6 +160,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
     return absl::InvalidArgumentError(
         absl::StrCat("metadata '", options.metadata, "': remote or local"));
   }
+  absl::Status address = CheckAddressOptions(options.address);
+  if (!address.ok()) return Annotate(address, "address options");
   absl::StatusOr<const RegistryFactory*> factory = registries.Find(url->protocol());
   if (!factory.ok()) return factory.status();
   if (options.balancers == nullptr) {
@@ -203,12 +210,15 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   provider.registered = [registry] { return registry->registered(); };
   provider.app = options.app;
   provider.read_only = options.read_only;
+  provider.address = std::make_shared<AddressSelector>(
+      options.address, IsElsewhere(*url) ? *url : Url(), options.interfaces);
 
   Consumer::Parts consumer;
   consumer.executor = core->executor;
   consumer.registry = registry;
   consumer.app = options.app;
   consumer.balancers = options.balancers;
+  if (!options.balancer.empty()) consumer.balancer = options.balancer;
   return std::unique_ptr<Client>(new Client(
       std::make_unique<State>(std::move(core), std::move(provider), std::move(consumer))));
 }

@@ -27,7 +27,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "signpost/balancer/balancer.h"
+#include "signpost/client/address.h"
 #include "signpost/client/consumer.h"
+#include "signpost/client/network_interfaces.h"
 #include "signpost/client/provider.h"
 #include "signpost/metadata/metadata_fetcher.h"
 #include "signpost/metadata/metadata_service.h"
@@ -45,6 +47,7 @@ struct MetadataProtocol {
       server;
 };
 
+// LoadOptions (client/options.h) fills in from environment and file what is not set here.
 struct ClientOptions {
   // Application name. Needed to export; consumers may leave it empty.
   std::string app;
@@ -52,6 +55,11 @@ struct ClientOptions {
   std::string registry;
   // Of the instance: weight, environment and free ones. `dubbo.` keys are refused.
   std::map<std::string, std::string> labels;
+  // Which host and port of an exported URL are registered. Default: the URL's; for a wildcard host
+  // an address of this machine.
+  AddressOptions address;
+  // Of Refer calls that name none. Default: "random"
+  std::string balancer;
   // Exports within this time become one revision. Default: 20 ms
   absl::Duration debounce = absl::Milliseconds(20);
   bool read_only =
@@ -62,6 +70,8 @@ struct ClientOptions {
   std::vector<MetadataProtocol> metadata_protocols;  // Default: none, documents in centres only
   // Of the parameter `loadbalance`'s names; nullptr: those of this library.
   std::shared_ptr<const BalancerFactories> balancers;
+  // Of which an address is chosen; nullptr: this machine's.
+  std::shared_ptr<const NetworkInterfaces> interfaces;
   // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while
   // blocking calls wait.
   std::shared_ptr<Executor> executor;

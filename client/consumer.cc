@@ -50,9 +50,11 @@ Consumer::Consumer(Parts parts) : state_(std::make_shared<State>()) {
 }
 
 absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view service,
-                                                           const ReferOptions& options) {
+                                                           const ReferOptions& asked) {
   absl::StatusOr<ServiceKey> key = ServiceKey::Parse(service);
   if (!key.ok()) return Annotate(key.status(), absl::StrCat("refer '", service, "'"));
+  ReferOptions options = asked;
+  if (options.balancer.empty()) options.balancer = state_->parts.balancer;
   const State::Key id(key->ToString(), options.protocol, options.provided_by, options.balancer);
 
   State& state = *state_;

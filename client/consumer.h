@@ -19,9 +19,9 @@
 namespace signpost {
 
 struct ReferOptions {
-  std::string protocol;             // Default: any. `a,b`: any of
-  std::string provided_by;          // Applications, comma list; no mapping is read. Default: none
-  std::string balancer = "random";  // Default: Dubbo's
+  std::string protocol;     // Default: any. `a,b`: any of
+  std::string provided_by;  // Applications, comma list; no mapping is read. Default: none
+  std::string balancer;     // Default: the client's, else Dubbo's `random`
 };
 
 class Consumer {
@@ -32,6 +32,7 @@ class Consumer {
     std::shared_ptr<Registry> registry;
     std::string app;  // goes into the consumer's URL; may be empty
     std::shared_ptr<const BalancerFactories> balancers;
+    std::string balancer = "random";  // of calls that name none
   };
   explicit Consumer(Parts parts);
 

@@ -20,13 +20,29 @@ absl::Status Bad(const Url& url, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("export ", url.ToString(), ": ", why));
 }
 
-absl::StatusOr<Url> Complete(Url url, const std::string& app) {
+// `tri://:50051/...`: any host.
+absl::StatusOr<Url> ParseExported(absl::string_view text) {
+  const size_t scheme = text.find("://");
+  if (scheme == absl::string_view::npos || text.substr(scheme + 3, 1) != ":") {
+    return Url::Parse(text);
+  }
+  return Url::Parse(absl::StrCat(text.substr(0, scheme), "://[::]", text.substr(scheme + 3)));
+}
+
+absl::StatusOr<Url> Complete(Url url, const std::string& app, AddressSelector* address) {
   if (url.protocol().empty()) return Bad(url, "no protocol");
-  if (url.host().empty()) return Bad(url, "no host");
-  if (url.host() == "0.0.0.0" || url.host() == "[::]") {
+  if (address != nullptr) {
+    absl::StatusOr<Url> registered = address->Complete(url);
+    if (!registered.ok()) {
+      return Annotate(registered.status(), absl::StrCat("export ", url.ToString()));
+    }
+    url = *std::move(registered);
+  } else if (IsWildcardHost(url.host())) {
     return Bad(url, "consumers cannot call the wildcard address; name a host that they reach");
   }
-  if (url.port() == 0) return Bad(url, "no port");
+  if (url.port() == 0) {
+    return Bad(url, "no port; listen first, then export the port that was bound");
+  }
   const std::string interface(url.service_interface());
   absl::StatusOr<ServiceKey> key = ServiceKey::Parse(interface);
   if (!key.ok()) return Annotate(key.status(), absl::StrCat("export ", url.ToString()));
@@ -59,7 +75,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
     if (parts_.app.empty()) {
       return absl::FailedPreconditionError("export: the client has no application name");
     }
-    absl::StatusOr<Url> url = Complete(raw, parts_.app);
+    absl::StatusOr<Url> url = Complete(raw, parts_.app, parts_.address.get());
     if (!url.ok()) return url.status();
     MutexLock lock(mutex_);
     if (registry_closed_) return Closed();
@@ -78,7 +94,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   }
 
   absl::Status Unexport(const Url& raw) {
-    absl::StatusOr<Url> url = Complete(raw, parts_.app);
+    absl::StatusOr<Url> url = Complete(raw, parts_.app, parts_.address.get());
     if (!url.ok()) return url.status();
     MutexLock lock(mutex_);
     if (registry_closed_) return Closed();
@@ -130,6 +146,10 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
   bool has_exports() const {
     MutexLock lock(mutex_);
     return !exported_.empty();
+  }
+  std::vector<Url> exported() const {
+    MutexLock lock(mutex_);
+    return exported_;
   }
   absl::Status state() const {
     MutexLock lock(mutex_);
@@ -201,7 +221,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
 Provider::Provider(Parts parts) : state_(std::make_shared<State>(std::move(parts))) {}
 
 absl::Status Provider::Export(absl::string_view url) {
-  absl::StatusOr<Url> parsed = Url::Parse(url);
+  absl::StatusOr<Url> parsed = ParseExported(url);
   if (!parsed.ok()) return Annotate(parsed.status(), "export");
   return Export(*parsed);
 }
@@ -213,6 +233,8 @@ absl::Status Provider::Unexport(const Url& url) { return state_->Unexport(url); 
 absl::Status Provider::Offline(const CallOptions& options) { return state_->Offline(options); }
 
 absl::Status Provider::Online(const CallOptions& options) { return state_->Online(options); }
+
+std::vector<Url> Provider::exported() const { return state_->exported(); }
 
 RegisteredState Provider::registered() const { return state_->registered(); }
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "signpost/client/address.h"
 #include "signpost/common/call_options.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/url.h"
@@ -29,14 +30,20 @@ class Provider {
     std::shared_ptr<Registry> registry;
     std::function<RegisteredState()> registered;  // may be empty
     std::string app;
+    // nullptr: URLs stay as they are, and wildcard hosts are refused.
+    std::shared_ptr<AddressSelector> address;
     bool read_only = false;  // exports are refused
   };
   explicit Provider(Parts parts);
 
   // `protocol://host:port/interface[?group=..&version=..&weight=..]`. Call it when the port
-  // listens. Fills in interface, application, side=provider, dubbo, methods (`*`) if absent.
-  // Returns at once; Client::Start waits. The same URL again changes nothing. Parameter `methods`
-  // should be set: dubbo-go wants it. All URLs have one host: a process is one instance.
+  // listens, with the port that was bound (not 0). A wildcard host (`0.0.0.0`, `[::]`,
+  // `tri://:80/`) is replaced by an address of this machine; docs/options.md says which, and what
+  // else replaces host and port. Fills in interface, application, side=provider, dubbo, methods
+  // (`*`) if absent. Returns at once, but that a wildcard host may ask the resolver for the
+  // registry's name; Client::Start waits. The same URL again changes nothing. Parameter `methods`
+  // should be set: dubbo-go wants it. All URLs have one host: a process is one
+  // instance.
   absl::Status Export(absl::string_view url);
   absl::Status Export(const Url& url);
   absl::Status Unexport(const Url& url);
@@ -46,6 +53,8 @@ class Provider {
   absl::Status Offline(const CallOptions& options);
   absl::Status Online(const CallOptions& options);
 
+  // What is exported, with the addresses that are registered, in the order of Export.
+  std::vector<Url> exported() const;
   RegisteredState registered() const;
   // First error of a background publication since the last success; OK when all is written.
   absl::Status state() const;

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "signpost/client/plugins/memory.h"
 #include "signpost/common/clock.h"
+#include "tests/support/fake_network_interfaces.h"
 #include "tests/support/kept_log.h"
 
 namespace signpost {
@@ -74,6 +75,54 @@ TEST_F(ClientTest, ExportedIsFoundAndPicked) {
   EXPECT_EQ(pick->endpoint->service->app, "shop");
   (*directory)->Done(*pick, CallOutcome());
   EXPECT_EQ((*directory)->apps(), std::vector<std::string>{"shop"});
+}
+
+TEST_F(ClientTest, AddressAndBalancerOptionsReachTheirUsers) {
+  auto interfaces = std::make_shared<FakeNetworkInterfaces>();
+  interfaces->addresses = {{"eth0", "192.0.2.10"}, {"eth1", "192.0.2.11"}};
+  // A name of this process, which nobody asks a resolver for.
+  interfaces->routes[testing::UnitTest::GetInstance()->current_test_info()->name()] = "192.0.2.9";
+  ClientOptions options;
+  options.app = "shop";
+  options.registry = Memory();
+  options.debounce = absl::Milliseconds(1);
+  options.interfaces = interfaces;
+  options.balancer = "fastest";
+  {
+    auto client = *Client::Create(options, registries_);
+    ASSERT_TRUE(client->provider().Export("tri://0.0.0.0:50051/org.example.Greeter").ok());
+    EXPECT_EQ(client->provider().exported()[0].host(), "192.0.2.10");
+    EXPECT_EQ(client->consumer().Refer("a.B").status().code(), absl::StatusCode::kNotFound);
+  }
+  options.address.preferred_interfaces = "eth1";
+  {
+    auto client = *Client::Create(options, registries_);
+    ASSERT_TRUE(client->provider().Export("tri://0.0.0.0:50051/org.example.Greeter").ok());
+    EXPECT_EQ(client->provider().exported()[0].host(), "192.0.2.11");
+  }
+  options.address.ignored_interfaces = "(";
+  const absl::Status bad = Client::Create(options, registries_).status();
+  EXPECT_EQ(bad.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(bad.message().find("ignored"), absl::string_view::npos);
+}
+
+TEST_F(ClientTest, TheRouteToTheRegistryIsAsked) {
+  auto interfaces = std::make_shared<FakeNetworkInterfaces>();
+  interfaces->addresses = {{"eth0", "192.0.2.10"}, {"eth1", "192.0.2.11"}};
+  interfaces->routes["registry.example.org"] = "192.0.2.11";
+  ASSERT_TRUE(registries_
+                  .Add("far",
+                       [this](const Url&, const CentreOptions& options) {
+                         return (**registries_.Find("memory"))(*Url::Parse(Memory()), options);
+                       })
+                  .ok());
+  ClientOptions options;
+  options.app = "shop";
+  options.registry = "far://registry.example.org:2181";
+  options.interfaces = interfaces;
+  auto client = *Client::Create(options, registries_);
+  ASSERT_TRUE(client->provider().Export("tri://0.0.0.0:50051/org.example.Greeter").ok());
+  EXPECT_EQ(client->provider().exported()[0].host(), "192.0.2.11");
 }
 
 TEST_F(ClientTest, ShutdownTakesTheProviderOff) {

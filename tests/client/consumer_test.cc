@@ -17,7 +17,7 @@ class ConsumerTest : public testing::Test {
   Consumer New() {
     auto balancers = std::make_shared<BalancerFactories>("balancer");
     EXPECT_TRUE(AddBuiltinBalancers(*balancers).ok());
-    return Consumer({executor_, registry_, "front", std::move(balancers)});
+    return Consumer({executor_, registry_, "front", std::move(balancers), "random"});
   }
 
   SimulatedClock clock_;
@@ -55,6 +55,24 @@ TEST_F(ConsumerTest, AClosedDirectoryIsNotGivenOutAgain) {
   ASSERT_TRUE(second.ok());
   EXPECT_NE(*first, *second);
   EXPECT_FALSE((*second)->closed());
+}
+
+TEST_F(ConsumerTest, TheClientsBalancerIsTheDefault) {
+  auto balancers = std::make_shared<BalancerFactories>("balancer");
+  ASSERT_TRUE(AddBuiltinBalancers(*balancers).ok());
+  Consumer consumer({executor_, registry_, "front", balancers, "roundrobin"});
+  auto by_default = consumer.Refer("org.example.Greeter");
+  ReferOptions options;
+  options.balancer = "roundrobin";
+  auto named = consumer.Refer("org.example.Greeter", options);
+  options.balancer = "random";
+  auto other = consumer.Refer("org.example.Greeter", options);
+  ASSERT_TRUE(by_default.ok() && named.ok() && other.ok());
+  EXPECT_EQ(*by_default, *named);
+  EXPECT_NE(*by_default, *other);
+  ASSERT_EQ(registry_->subscribed.size(), 2u);
+  EXPECT_EQ(registry_->subscribed[0].first.Get("loadbalance"), "roundrobin");
+  EXPECT_EQ(registry_->subscribed[1].first.Get("loadbalance"), "random");
 }
 
 TEST_F(ConsumerTest, SameArgumentsShareOneDirectory) {

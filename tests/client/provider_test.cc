@@ -8,6 +8,7 @@
 #include "signpost/common/executor.h"
 #include "signpost/common/manual_executor.h"
 #include "tests/client/fake_registry.h"
+#include "tests/support/fake_network_interfaces.h"
 
 namespace signpost {
 namespace {
@@ -22,6 +23,7 @@ class ProviderTest : public testing::Test {
     parts.registry = registry_;
     parts.app = std::move(app);
     parts.read_only = read_only;
+    parts.address = address_;
     registry_->executor = executor_;
     return Provider(std::move(parts));
   }
@@ -34,6 +36,7 @@ class ProviderTest : public testing::Test {
   SimulatedClock clock_;
   std::shared_ptr<Executor> executor_ = std::make_shared<ManualExecutor>(clock_);
   std::shared_ptr<FakeRegistry> registry_ = std::make_shared<FakeRegistry>();
+  std::shared_ptr<AddressSelector> address_;
 };
 
 TEST_F(ProviderTest, FillsInWhatPeersWant) {
@@ -85,6 +88,55 @@ TEST_F(ProviderTest, RefusesUrlsThatNobodyCouldCall) {
     EXPECT_EQ(provider.Export(url).code(), absl::StatusCode::kInvalidArgument) << url;
   }
   EXPECT_TRUE(registry_->registers.empty());
+}
+
+TEST_F(ProviderTest, AWildcardHostBecomesAnAddressOfThisMachine) {
+  auto interfaces = std::make_shared<FakeNetworkInterfaces>();
+  interfaces->addresses = {{"eth0", "192.0.2.10"}};
+  address_ = std::make_shared<AddressSelector>(AddressOptions(), Url(), interfaces);
+  Provider provider = New();
+  const char* const urls[] = {"tri://0.0.0.0:50051/a.One", "tri://[::]:50051/a.Two",
+                              "tri://:50051/a.Three", "tri://192.0.2.99:50051/a.Four"};
+  for (const char* url : urls) ASSERT_TRUE(provider.Export(url).ok()) << url;
+  ASSERT_EQ(registry_->registers.size(), 4u);
+  const std::vector<Url> exported = provider.exported();
+  ASSERT_EQ(exported.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(exported[i], registry_->registers[i].url);
+    EXPECT_EQ(exported[i].address(), i < 3 ? "192.0.2.10:50051" : "192.0.2.99:50051");
+  }
+  // What was exported is also what is taken off, whatever the interfaces are by then.
+  interfaces->addresses.clear();
+  ASSERT_TRUE(provider.Unexport(*Url::Parse(urls[0])).ok());
+  EXPECT_EQ(registry_->unregisters[0].url, registry_->registers[0].url);
+  EXPECT_EQ(provider.exported().size(), 3u);
+}
+
+TEST_F(ProviderTest, Port0IsForThoseThatDidNotListenYet) {
+  Provider provider = New();
+  const absl::Status status = provider.Export("tri://192.0.2.1:0/org.example.Greeter");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("listen first"), absl::string_view::npos);
+}
+
+TEST_F(ProviderTest, TheAdvertisedAddressIsRegistered) {
+  AddressOptions options;
+  options.advertised.host = "203.0.113.50";
+  options.advertised.port = 31000;
+  address_ =
+      std::make_shared<AddressSelector>(options, Url(), std::make_shared<FakeNetworkInterfaces>());
+  Provider provider = New();
+  ASSERT_TRUE(provider.Export("tri://192.0.2.1:50051/org.example.Greeter").ok());
+  EXPECT_EQ(registry_->registers[0].url.address(), "203.0.113.50:31000");
+  ASSERT_TRUE(provider.Unexport(*Url::Parse("tri://192.0.2.1:50051/org.example.Greeter")).ok());
+}
+
+TEST_F(ProviderTest, NoAddressIsAnErrorOfTheExport) {
+  address_ = std::make_shared<AddressSelector>(AddressOptions(), Url(),
+                                               std::make_shared<FakeNetworkInterfaces>());
+  const absl::Status status = New().Export("tri://0.0.0.0:1/org.example.Greeter");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("org.example.Greeter"), absl::string_view::npos);
 }
 
 TEST_F(ProviderTest, NeedsAnAppAndTheRightToWrite) {
