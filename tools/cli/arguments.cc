@@ -24,7 +24,8 @@ DEFINE_string(provided_by, "", "applications that provide the service; no mappin
 DEFINE_bool(no_cache, false, "never answer from the disk cache");
 DEFINE_string(for, "", "ends after this time, e.g. 10s");
 DEFINE_string(app, "", "application name");
-DEFINE_string(address, "", "HOST:PORT that is registered");
+DEFINE_string(address, "",
+              "HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this machine");
 DEFINE_string(metadata, "remote", "remote or local");
 DEFINE_string(register_mode, "", "instance, interface or all");
 DEFINE_string(check, "", "tcp: off while the port does not answer");
@@ -161,11 +162,6 @@ class Parser {
     if (result_.registry.empty()) {
       const char* environment = std::getenv("SIGNPOST_REGISTRY");
       if (environment != nullptr) result_.registry = environment;
-    }
-    // These two use none: nobody is asked whether a server runs.
-    const bool unused = result_.command == "serve" || result_.command == "help";
-    if (result_.registry.empty()) {
-      result_.registry = unused ? absl::StrCat("embedded://", StateDirectory()) : DefaultRegistry();
     }
     if (!FLAGS_metadata_report.empty() && FLAGS_metadata_report != result_.registry) {
       return Invalid("--metadata-report: another centre than the registry is not supported yet");

@@ -18,7 +18,9 @@ struct Arguments {
   std::string command;
   std::vector<std::string> positional;
 
-  std::string registry;  // never empty: flag, SIGNPOST_REGISTRY, else DefaultRegistry()
+  // Flag, else SIGNPOST_REGISTRY, else empty: Dubbo's names (client/options.h), else
+  // DefaultRegistry().
+  std::string registry;
   absl::Duration timeout = absl::Seconds(5);
   bool json = false;
   bool verbose = false;

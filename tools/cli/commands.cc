@@ -11,12 +11,12 @@ namespace signpost::cli {
 namespace {
 
 constexpr char kEverywhere[] =
-    "Everywhere: --registry=URL (else SIGNPOST_REGISTRY, else signpost://127.0.0.1:2280 if it "
-    "answers,\n"
-    "else the embedded registry of this user), --timeout=5s, --json, --verbose. Exit code: 0 done, "
-    "1 not found or a check failed, 2 wrong "
-    "usage,\n"
-    "3 registry unreachable.\n";
+    "Everywhere: --registry=URL (else SIGNPOST_REGISTRY, else Dubbo's names in environment and "
+    "file, else\n"
+    "signpost://127.0.0.1:2280 if it answers, else the embedded registry of this user), "
+    "--timeout=5s,\n"
+    "--json, --verbose. Exit code: 0 done, 1 not found or a check failed, 2 wrong usage, 3 registry "
+    "unreachable.\n";
 
 std::string Usage(const Command& command) {
   return absl::StrCat("signpost ", command.name, command.arguments.empty() ? "" : " ",

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "signpost/client/address.h"
 #include "signpost/client/client.h"
 #include "signpost/common/call_options.h"
 #include "signpost/common/log.h"
@@ -26,7 +28,6 @@ namespace {
 constexpr absl::Duration kCheckPeriod = absl::Seconds(1);
 
 absl::Status CheckArguments(const Arguments& arguments) {
-  if (arguments.app.empty()) return absl::InvalidArgumentError("--app=NAME is needed");
   if (arguments.services.empty()) {
     return absl::InvalidArgumentError("--service=[group/]interface[:version] is needed");
   }
@@ -49,10 +50,12 @@ absl::Status CheckArguments(const Arguments& arguments) {
 }
 
 absl::StatusOr<std::vector<Url>> ExportedUrls(const Arguments& arguments) {
-  const auto address = SplitHostPort(arguments.address);
+  const bool port_alone = absl::StartsWith(arguments.address, ":");
+  const auto address =
+      SplitHostPort(port_alone ? absl::StrCat("[::]", arguments.address) : arguments.address);
   if (!address || address->second == 0 || address->first.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--address=", arguments.address, ": not HOST:PORT with a port above 0"));
+    return absl::InvalidArgumentError(absl::StrCat("--address=", arguments.address,
+                                                   ": not HOST:PORT or :PORT with a port above 0"));
   }
   std::vector<Url> urls;
   for (const std::string& service : arguments.services) {
@@ -99,13 +102,24 @@ bool Answers(const std::string& host, uint16_t port) {
   return answers;
 }
 
-void HoldWithCheck(Invocation& call, Provider& provider, const Url& url) {
+// Where a process answers that is at `address`, as --address says, and registered as `registered`.
+bool AnswersAt(const Url& address, const Url& registered) {
+  if (!IsWildcardHost(address.host())) return Answers(address.host(), address.port());
+  // Bound to all, or perhaps to one.
+  for (const char* loopback : {"127.0.0.1", "::1"}) {
+    if (Answers(loopback, address.port())) return true;
+  }
+  return Answers(registered.host(), address.port());
+}
+
+void HoldWithCheck(Invocation& call, Provider& provider, const Url& address) {
+  const Url url = provider.exported().front();
   bool wanted = true;  // what the provider was told last
   bool done = true;    // and whether that holds
   CallOptions options;
   options.timeout = call.arguments.timeout;
   while (!call.wait_for_stop(kCheckPeriod)) {
-    const bool answers = Answers(url.host(), url.port());
+    const bool answers = AnswersAt(address, url);
     if (answers == wanted && done) continue;
     wanted = answers;
     const absl::Status status = wanted ? provider.Online(options) : provider.Offline(options);
@@ -129,12 +143,16 @@ int Provide(Invocation& call) {
   auto urls = ExportedUrls(arguments);
   if (!urls.ok()) return Fail(call.err, "provide", urls.status());
 
-  ClientOptions options;
-  options.app = arguments.app;
-  options.registry = arguments.registry;
-  options.metadata = arguments.metadata;
-  options.metadata_protocols = call.metadata_protocols;
-  auto client = OpenClient(std::move(options), call.registries);
+  ClientOptions program;
+  program.app = arguments.app;
+  program.metadata = arguments.metadata;
+  program.metadata_protocols = call.metadata_protocols;
+  auto options = CompleteOptions(std::move(program), arguments);
+  if (!options.ok()) return Fail(call.err, "options", options.status());
+  if (options->app.empty()) {
+    return Fail(call.err, "provide", absl::InvalidArgumentError("--app=NAME is needed"));
+  }
+  auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return Fail(call.err, "registry", client.status());
   Provider& provider = (*client)->provider();
   for (const Url& url : *urls) {

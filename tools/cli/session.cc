@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "signpost/client/options.h"
 #include "signpost/common/await.h"
 #include "signpost/common/status.h"
 
@@ -18,12 +19,26 @@ absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
                : absl::InvalidArgumentError(client.status().message());
 }
 
+absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments) {
+  program.registry = arguments.registry;
+  auto options = LoadOptions(program);
+  if (options.ok() && options->registry.empty()) {
+    program.registry = DefaultRegistry();  // only now: it asks whether a server answers
+    options = LoadOptions(std::move(program));
+  }
+  if (!options.ok()) return absl::InvalidArgumentError(options.status().message());
+  return options;
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
-  ClientOptions options;
-  options.registry = call.arguments.registry;
-  options.read_only = true;
-  options.metadata_protocols = call.metadata_protocols;
-  auto client = OpenClient(std::move(options), call.registries);
+  auto options = CompleteOptions(ClientOptions(), call.arguments);
+  if (!options.ok()) return options.status();
+  options->read_only = true;
+  options->metadata_protocols = call.metadata_protocols;
+  // Who looks is no application: answers must not depend on it.
+  options->app.clear();
+  options->labels.clear();
+  auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return client.status();
   return std::unique_ptr<Session>(
       new Session(*std::move(client), call.metadata_protocols, call.arguments.timeout));

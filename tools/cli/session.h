@@ -22,6 +22,10 @@ namespace signpost::cli {
 absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
                                                    const RegistryFactories& registries);
 
+// `program` completed from environment and file (client/options.h), the registry by `arguments`.
+// kInvalidArgument for whatever is wrong there.
+absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments);
+
 class Session {
  public:
   // Read-only: nothing is ever written.

@@ -68,7 +68,7 @@ TEST(ArgumentsTest, RegistryFromEnvironmentElseEmbedded) {
   setenv("XDG_STATE_HOME", "/srv/state", 1);
   // A server may run on this machine; nobody listens on port 1.
   EXPECT_EQ(DefaultRegistry("signpost://127.0.0.1:1"), "embedded:///srv/state/signpost");
-  EXPECT_EQ(ParseArguments({"serve"})->registry, "embedded:///srv/state/signpost");
+  EXPECT_EQ(ParseArguments({"apps"})->registry, "");
   EXPECT_EQ(ParseArguments({"serve"})->dir, "/srv/state/signpost");
   EXPECT_EQ(ParseArguments({"serve", "--dir=/d"})->dir, "/d");
   EXPECT_EQ(ParseArguments({"serve"})->listen, "127.0.0.1:2280");

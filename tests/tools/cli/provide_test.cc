@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <string>
 
 #include "signpost/tools/cli/output.h"
+#include "tests/support/loopback.h"
 #include "tests/tools/cli/cli_fixture.h"
 
 namespace signpost::cli {
@@ -59,6 +63,55 @@ TEST_F(ProvideTest, FaultsAreNamed) {
   EXPECT_THAT(err_.str(), HasSubstr("not yet"));
   // The fixture has no protocol that could answer.
   EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--metadata=local"}), kUsage);
+}
+
+TEST_F(ProvideTest, AddressAndNameFromTheEnvironment) {
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  setenv("DUBBO_APPLICATION_NAME", "by-environment", 1);
+  setenv("DUBBO_IP_TO_REGISTRY", "2001:db8::7", 1);
+  setenv("DUBBO_PORT_TO_REGISTRY", "31000", 1);
+  EXPECT_EQ(Run({"provide", "--service=org.example.Echo", "--address=:50051"}), kDone)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("registered /services/by-environment/[2001:db8::7]:31000\n"));
+  setenv("DUBBO_IP_TO_REGISTRY", "0.0.0.0", 1);
+  EXPECT_EQ(Run({"provide", "--service=org.example.Echo", "--address=:50051"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("environment DUBBO_IP_TO_REGISTRY"));
+  // Who only looks does not need it, but is told too.
+  EXPECT_EQ(Run({"apps"}), kUsage);
+  unsetenv("DUBBO_IP_TO_REGISTRY");
+  unsetenv("DUBBO_PORT_TO_REGISTRY");
+  setenv("SIGNPOST_CONFIG", "nowhere.yaml", 1);
+  EXPECT_EQ(Run({"provide", "--service=org.example.Echo", "--address=:50051"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("nowhere.yaml"));
+  unsetenv("SIGNPOST_CONFIG");
+  unsetenv("DUBBO_APPLICATION_NAME");
+  EXPECT_EQ(Run({"provide", "--service=org.example.Echo", "--address=:50051"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--app"));
+}
+
+TEST_F(ProvideTest, TcpCheckOfAWildcardAsksTheLoopback) {
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = Loopback(0);
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(fd, 1), 0);
+  ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  // Advertised is another address, which nobody here can ask.
+  setenv("DUBBO_IP_TO_REGISTRY", "127.0.0.9", 1);
+  int rounds = 0;
+  wait_for_stop_ = [&](absl::Duration) {
+    if (++rounds == 2) close(fd);
+    return rounds > 3;
+  };
+  ASSERT_EQ(Run({"provide", "--app=shop", "--service=org.example.Echo", "--check=tcp",
+                 "--address=:" + std::to_string(ntohs(address.sin_port))}),
+            kDone)
+      << err_.str();
+  unsetenv("DUBBO_IP_TO_REGISTRY");
+  const std::string registered = "127.0.0.9:" + std::to_string(ntohs(address.sin_port));
+  EXPECT_THAT(out_.str(), HasSubstr("offline " + registered + "\n"));
+  EXPECT_EQ(rounds, 4);
 }
 
 TEST_F(ProvideTest, TcpCheckTakesItOffWhileThePortDoesNotAnswer) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 namespace signpost::cli {
 namespace {
@@ -23,6 +24,21 @@ TEST(ByRevisionTest, LeavesOutWhatExportsNothing) {
   const auto by_revision = ByRevision(list);
   ASSERT_EQ(by_revision.size(), 1u);
   EXPECT_EQ(by_revision.at("r1").size(), 2u);
+}
+
+TEST(CompleteOptionsTest, TheRegistryOfAFlagThenOfDubbosNamesThenTheDefault) {
+  setenv("DUBBO_REGISTRY_ADDRESS", "zookeeper://192.0.2.1:2181", 1);
+  setenv("DUBBO_REGISTRY_GROUP", "blue", 1);
+  Arguments arguments;
+  arguments.registry = "memory://flag";
+  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments)->registry, "memory://flag?group=blue");
+  arguments.registry.clear();
+  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments)->registry,
+            "zookeeper://192.0.2.1:2181?group=blue");
+  unsetenv("DUBBO_REGISTRY_ADDRESS");
+  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments)->registry,
+            DefaultRegistry() + "?group=blue");
+  unsetenv("DUBBO_REGISTRY_GROUP");
 }
 
 }  // namespace
