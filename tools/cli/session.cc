@@ -38,6 +38,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   // Who looks is no application: answers must not depend on it.
   options->app.clear();
   options->labels.clear();
+  options->balancer.clear();
   auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return client.status();
   return std::unique_ptr<Session>(
