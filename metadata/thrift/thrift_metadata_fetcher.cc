@@ -7,7 +7,7 @@
 #include <atomic>
 #include <utility>
 
-#include "MetadataService.h"
+#include "signpost/metadata/thrift/MetadataService.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/clock.h"

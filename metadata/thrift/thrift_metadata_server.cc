@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "MetadataService.h"
+#include "signpost/metadata/thrift/MetadataService.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/json.h"
 #include "signpost/common/log.h"

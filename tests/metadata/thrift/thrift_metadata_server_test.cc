@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "MetadataService.h"
+#include "signpost/metadata/thrift/MetadataService.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/json.h"
