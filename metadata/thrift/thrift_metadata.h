@@ -7,7 +7,7 @@
 //
 // Threads: as the ports. The server has a thread for each connection, at most 64; the fetcher four.
 // Ownership: what a function takes is shared or must outlive what it gives.
-// Errors: kInvalidArgument, kUnavailable: host and port cannot be listened on.
+// Errors: kFailedPrecondition: host and port cannot be listened on.
 #ifndef SIGNPOST_METADATA_THRIFT_THRIFT_METADATA_H_
 #define SIGNPOST_METADATA_THRIFT_THRIFT_METADATA_H_
 
@@ -26,10 +26,10 @@ namespace signpost {
 struct ThriftMetadataOptions {
   std::string host;   // to listen on. Default: all addresses of this machine
   uint16_t port = 0;  // Default: any that is free
-  // A connection that is silent for so long is closed. Default: 30 s
-  absl::Duration idle = absl::Seconds(30);
-  size_t max_connections = 64;       // further ones wait
-  size_t max_frame_bytes = 1 << 20;  // of a request; longer ones close the connection
+  // Bounds, as ThriftServer's (common/thrift/thrift_server.h).
+  absl::Duration idle_timeout = absl::Seconds(30);  // Default: 30 s
+  size_t max_connections = 64;                      // Default: 64
+  size_t max_frame_bytes = 1 << 20;                 // Default: 1 MiB
 };
 
 // Listens when it returns.

@@ -1,31 +1,15 @@
-#include <thrift/protocol/TBinaryProtocol.h>
-#include <thrift/server/TThreadedServer.h>
-#include <thrift/transport/TBufferTransports.h>
-#include <thrift/transport/TServerSocket.h>
-
-#include <thread>
 #include <utility>
 
-#include "signpost/metadata/thrift/MetadataService.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/json.h"
-#include "signpost/common/log.h"
-#include "signpost/common/mutex.h"
+#include "signpost/common/status.h"
+#include "signpost/common/thrift/thrift_server.h"
+#include "signpost/metadata/thrift/MetadataService.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "signpost/metadata/thrift/wire.h"
 
 namespace signpost {
 namespace {
-
-using apache::thrift::TConfiguration;
-using apache::thrift::TException;
-using apache::thrift::protocol::TBinaryProtocolFactory;
-using apache::thrift::server::TServerEventHandler;
-using apache::thrift::server::TThreadedServer;
-using apache::thrift::transport::TFramedTransport;
-using apache::thrift::transport::TServerSocket;
-using apache::thrift::transport::TTransport;
-using apache::thrift::transport::TTransportFactory;
 
 class Handler final : public metadata_wire::MetadataServiceIf {
  public:
@@ -59,104 +43,40 @@ class Handler final : public metadata_wire::MetadataServiceIf {
   const std::shared_ptr<const MetadataService> service_;
 };
 
-// Frames above a limit end their connection.
-class BoundedFrames final : public TTransportFactory {
- public:
-  explicit BoundedFrames(size_t limit)
-      : config_(
-            std::make_shared<TConfiguration>(static_cast<int>(limit), static_cast<int>(limit))) {}
-  std::shared_ptr<TTransport> getTransport(std::shared_ptr<TTransport> inner) override {
-    return std::make_shared<TFramedTransport>(std::move(inner), config_);
-  }
-
- private:
-  const std::shared_ptr<TConfiguration> config_;
-};
-
-// Tells when the server listens.
-class Listening final : public TServerEventHandler {
- public:
-  void preServe() override { Set(); }
-  void Set() {
-    MutexLock lock(mutex_);
-    done_ = true;
-    changed_.SignalAll();
-  }
-  void Wait() {
-    MutexLock lock(mutex_);
-    while (!done_) changed_.Wait(mutex_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
-};
-
 class Server final : public MetadataServer {
  public:
-  Server(std::shared_ptr<const MetadataService> service, const ThriftMetadataOptions& options)
-      : socket_(options.host.empty() ? std::make_shared<TServerSocket>(options.port)
-                                     : std::make_shared<TServerSocket>(options.host, options.port)),
-        listening_(std::make_shared<Listening>()),
-        server_(std::make_shared<metadata_wire::MetadataServiceProcessor>(
-                    std::make_shared<Handler>(std::move(service))),
-                socket_, std::make_shared<BoundedFrames>(options.max_frame_bytes),
-                std::make_shared<TBinaryProtocolFactory>()) {
-    socket_->setRecvTimeout(static_cast<int>(absl::ToInt64Milliseconds(options.idle)));
-    socket_->setSendTimeout(static_cast<int>(absl::ToInt64Milliseconds(options.idle)));
-    server_.setConcurrentClientLimit(static_cast<int64_t>(options.max_connections));
-    server_.setServerEventHandler(listening_);
-  }
-  ~Server() override { Close(); }
-
-  absl::Status Start() {
-    thread_ = std::thread([this] {
-      try {
-        server_.serve();
-      } catch (const TException& error) {
-        failure_ = error.what();
-      }
-      listening_->Set();
-    });
-    listening_->Wait();
-    port_ = socket_->getPort();
-    if (port_ > 0) return absl::OkStatus();
-    thread_.join();
-    return absl::UnavailableError(absl::StrCat("metadata service: cannot listen: ", failure_));
-  }
+  explicit Server(std::unique_ptr<ThriftServer> server) : server_(std::move(server)) {}
 
   std::map<std::string, std::string> InstanceMetadata() const override {
     Json params;
     params.Set("version", "1.0.0");
     params.Set("dubbo", "2.0.2");
-    params.Set("port", absl::StrCat(port_));
+    params.Set("port", absl::StrCat(server_->port()));
     params.Set("protocol", "thrift");
     return {{"dubbo.metadata-service.url-params", params.Print()}, {"meta-v", "1.0.0"}};
   }
 
-  void Close() override {
-    if (!thread_.joinable()) return;
-    server_.stop();
-    thread_.join();
-  }
+  void Close() override { server_->Stop(); }
 
  private:
-  const std::shared_ptr<TServerSocket> socket_;
-  const std::shared_ptr<Listening> listening_;
-  TThreadedServer server_;
-  std::thread thread_;
-  std::string failure_;  // of the thread until listening_
-  int port_ = 0;
+  const std::unique_ptr<ThriftServer> server_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MetadataServer>> ServeThriftMetadata(
     std::shared_ptr<const MetadataService> service, const ThriftMetadataOptions& options) {
-  auto server = std::make_unique<Server>(std::move(service), options);
-  if (absl::Status status = server->Start(); !status.ok()) return status;
-  return std::unique_ptr<MetadataServer>(std::move(server));
+  ThriftServerOptions bounds;
+  bounds.host = options.host;
+  bounds.port = options.port;
+  bounds.idle_timeout = options.idle_timeout;
+  bounds.max_connections = options.max_connections;
+  bounds.max_frame_bytes = options.max_frame_bytes;
+  auto server = ThriftServer::Start(std::make_shared<metadata_wire::MetadataServiceProcessor>(
+                                        std::make_shared<Handler>(std::move(service))),
+                                    bounds);
+  if (!server.ok()) return Annotate(server.status(), "metadata service");
+  return std::unique_ptr<MetadataServer>(std::make_unique<Server>(*std::move(server)));
 }
 
 }  // namespace signpost

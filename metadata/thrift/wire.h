@@ -2,8 +2,8 @@
 #ifndef SIGNPOST_METADATA_THRIFT_WIRE_H_
 #define SIGNPOST_METADATA_THRIFT_WIRE_H_
 
-#include "signpost/metadata/thrift/metadata_service_types.h"
 #include "signpost/metadata/metadata_info.h"
+#include "signpost/metadata/thrift/metadata_service_types.h"
 
 namespace signpost::metadata_thrift_internal {
 

@@ -1,32 +1,10 @@
 #include "signpost/registry/server/wire.h"
 
-#include <thrift/TConfiguration.h>
-#include <thrift/protocol/TBinaryProtocol.h>
-#include <thrift/transport/TBufferTransports.h>
-
 #include <string>
 #include <utility>
 
 namespace signpost::server_internal {
 namespace {
-
-using apache::thrift::TConfiguration;
-using apache::thrift::protocol::TBinaryProtocol;
-using apache::thrift::protocol::TProtocol;
-using apache::thrift::transport::TFramedTransport;
-using apache::thrift::transport::TTransport;
-
-class Frames final : public TFramedTransport {
- public:
-  using TFramedTransport::TFramedTransport;
-
- protected:
-  // Thrift counts what was read against the limit of one message, and never starts anew.
-  bool readFrame() override {
-    resetConsumedMessageSize();
-    return TFramedTransport::readFrame();
-  }
-};
 
 absl::Status ToStatus(int32_t code, const std::string& message) {
   // A code of a later version is no success.
@@ -44,19 +22,6 @@ std::vector<To> Moved(std::vector<From>&& from, To (*convert)(From)) {
 }
 
 }  // namespace
-
-std::shared_ptr<TTransport> NewFrames(std::shared_ptr<TTransport> socket, size_t max_bytes) {
-  const int limit = static_cast<int>(max_bytes);
-  return std::make_shared<Frames>(std::move(socket),
-                                  std::make_shared<TConfiguration>(limit, limit));
-}
-
-std::shared_ptr<TProtocol> NewProtocol(std::shared_ptr<TTransport> frames, size_t max_bytes) {
-  // Without the limits a length in the message would be believed before its bytes are there.
-  const auto limit = static_cast<int32_t>(max_bytes);
-  return std::make_shared<TBinaryProtocol>(std::move(frames), limit, limit, /*strict_read=*/true,
-                                           /*strict_write=*/true);
-}
 
 server_wire::Value ToWire(StoreValue value) {
   server_wire::Value result;

@@ -1,11 +1,8 @@
-// Thrift's side of the registry server: framing with a limit, and values to and from the wire.
-// Private to this folder.
+// Values to and from the wire of the registry server. Private to this folder.
 //
 // Threads: any. Errors: what the functions throw is for Thrift's handlers alone.
 #ifndef SIGNPOST_REGISTRY_SERVER_WIRE_H_
 #define SIGNPOST_REGISTRY_SERVER_WIRE_H_
-
-#include <thrift/transport/TTransport.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +20,6 @@ inline constexpr int32_t kProtocolVersion = 1;
 
 // The largest answer: a client reads no more, so a server refuses to send more.
 inline constexpr size_t kMaxAnswerBytes = 64 << 20;
-
-// Frames of at most `max_bytes` on `socket`.
-std::shared_ptr<apache::thrift::transport::TTransport> NewFrames(
-    std::shared_ptr<apache::thrift::transport::TTransport> socket, size_t max_bytes);
-std::shared_ptr<apache::thrift::protocol::TProtocol> NewProtocol(
-    std::shared_ptr<apache::thrift::transport::TTransport> frames, size_t max_bytes);
 
 server_wire::Value ToWire(StoreValue value);
 server_wire::Child ToWire(StoreChild child);

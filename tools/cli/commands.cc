@@ -15,7 +15,8 @@ constexpr char kEverywhere[] =
     "file, else\n"
     "signpost://127.0.0.1:2280 if it answers, else the embedded registry of this user), "
     "--timeout=5s,\n"
-    "--json, --verbose. Exit code: 0 done, 1 not found or a check failed, 2 wrong usage, 3 registry "
+    "--json, --verbose. Exit code: 0 done, 1 not found or a check failed, 2 wrong usage, 3 "
+    "registry "
     "unreachable.\n";
 
 std::string Usage(const Command& command) {

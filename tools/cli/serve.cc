@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/embedded/embedded_store.h"
@@ -23,7 +24,10 @@ bool IsLoopback(const std::string& host) {
 int Serve(Invocation& call) {
   const Arguments& arguments = call.arguments;
   const auto address = SplitHostPort(arguments.listen);
-  if (!address.has_value() || address->first.empty()) {
+  // Port 0 is any that is free, if it is written.
+  const bool written =
+      address.has_value() && (address->second != 0 || absl::EndsWith(arguments.listen, ":0"));
+  if (!written) {
     return Fail(
         call.err, "serve",
         absl::InvalidArgumentError(absl::StrCat("--listen=", arguments.listen, ": not HOST:PORT")));

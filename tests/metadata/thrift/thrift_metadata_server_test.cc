@@ -9,13 +9,13 @@
 #include <thread>
 #include <vector>
 
-#include "signpost/metadata/thrift/MetadataService.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/json.h"
 #include "signpost/metadata/published_metadata.h"
+#include "signpost/metadata/thrift/MetadataService.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
-#include "tests/support/loopback.h"
+#include "tests/support/raw_connection.h"
 
 namespace signpost {
 namespace {
@@ -64,28 +64,6 @@ class ThriftMetadataServerTest : public testing::Test {
     port_ = static_cast<uint16_t>(port);
     EXPECT_NE(port_, 0);
   }
-  // A connection on which `bytes` were sent.
-  int Raw(const std::string& bytes) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in address = Loopback(port_);
-    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    EXPECT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-    return fd;
-  }
-  // Whether the other side has closed within 20 s.
-  static bool ClosedByPeer(int fd) {
-    const timeval patience = {20, 0};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    char byte = 0;
-    ssize_t got = 0;
-    while ((got = recv(fd, &byte, 1, 0)) > 0) {
-    }
-    const bool closed = got == 0 || errno == ECONNRESET;
-    close(fd);
-    return closed;
-  }
-
   std::shared_ptr<PublishedMetadata> published_ =
       std::make_shared<PublishedMetadata>("shop", Clock::Real());
   std::unique_ptr<MetadataServer> server_;
@@ -126,30 +104,33 @@ TEST_F(ThriftMetadataServerTest, HostileBytesHarmOnlyTheirConnection) {
   const std::string above("\x00\x01\x00\x00", 4);
   for (const std::string& bytes : {huge, negative, above, std::string("GET / HTTP/1.1\r\n\r\n"),
                                    std::string("\x00\x00\x00\x04\xde\xad\xbe\xef", 8)}) {
-    EXPECT_TRUE(ClosedByPeer(Raw(bytes))) << testing::PrintToString(bytes);
+    RawConnection hostile(port_);
+    EXPECT_TRUE(hostile.Send(bytes));
+    EXPECT_TRUE(hostile.Closed()) << testing::PrintToString(bytes);
   }
-  const int half = Raw(std::string("\x00\x00\x01\x00half", 8));
+  RawConnection half(port_);
+  EXPECT_TRUE(half.Send(std::string("\x00\x00\x01\x00half", 8)));
   Peer peer(port_);
   metadata_wire::MetadataInfo info;
   peer.client.getMetadataInfo(info, "r1");
   EXPECT_EQ(info.revision, "r1");
-  close(half);
 }
 
 TEST_F(ThriftMetadataServerTest, SilentConnectionsAreClosed) {
   ThriftMetadataOptions options;
-  options.idle = absl::Milliseconds(200);
+  options.idle_timeout = absl::Milliseconds(200);
   Start(options);
-  EXPECT_TRUE(ClosedByPeer(Raw("")));
+  EXPECT_TRUE(RawConnection(port_).Closed());
 }
 
 TEST_F(ThriftMetadataServerTest, ClosesWithConnectionsOpen) {
   Start();
   Peer idle(port_);
-  const int half = Raw(std::string("\x00\x00", 2));
+  RawConnection half(port_);
+  EXPECT_TRUE(half.Send(std::string("\x00\x00", 2)));
   server_->Close();
   server_->Close();
-  EXPECT_TRUE(ClosedByPeer(half));
+  EXPECT_TRUE(half.Closed());
 }
 
 TEST_F(ThriftMetadataServerTest, ManyAskWhileItChanges) {
@@ -176,7 +157,7 @@ TEST_F(ThriftMetadataServerTest, APortInUseIsAnError) {
   options.host = "127.0.0.1";
   options.port = port_;
   auto second = ServeThriftMetadata(published_, options);
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable) << second.status();
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition) << second.status();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "signpost/common/manual_executor.h"
+#include "signpost/common/thrift/frames.h"
 #include "signpost/registry/server/wire.h"
 #include "tests/registry/server/server_test.h"
 
@@ -24,8 +25,7 @@ class WireClient {
  public:
   explicit WireClient(uint16_t port)
       : socket_(std::make_shared<TSocket>("127.0.0.1", port)),
-        client_(
-            server_internal::NewProtocol(server_internal::NewFrames(socket_, 1 << 20), 1 << 20)) {
+        client_(NewThriftProtocol(NewThriftFrames(socket_, 1 << 20), 1 << 20)) {
     socket_->open();
     socket_->setRecvTimeout(20000);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/conformance/store_suite.h"
 #include "tests/registry/server/server_test.h"
 #include "tests/support/tcp_proxy.h"
 

@@ -1,12 +1,10 @@
 // What the tests of the registry server share: a server in this process on a centre in memory,
-// calls that wait, and raw connections to its port.
+// calls that wait.
 #ifndef SIGNPOST_TESTS_REGISTRY_SERVER_SERVER_TEST_H_
 #define SIGNPOST_TESTS_REGISTRY_SERVER_SERVER_TEST_H_
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -24,8 +22,9 @@
 #include "signpost/registry/server/server_store.h"
 #include "signpost/registry/store/key_value.h"
 #include "signpost/registry/store/local_centre.h"
-#include "tests/conformance/store_suite.h"
+#include "tests/conformance/store_handle.h"
 #include "tests/support/loopback.h"
+#include "tests/support/raw_connection.h"
 
 namespace signpost {
 
@@ -75,39 +74,6 @@ inline bool WaitUntil(const std::function<bool()>& good) {
 inline bool Has(const std::vector<SessionEvent>& events, SessionEvent event) {
   return std::find(events.begin(), events.end(), event) != events.end();
 }
-
-// Bytes to and from a port of the loopback.
-class RawConnection {
- public:
-  explicit RawConnection(uint16_t port) {
-    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in address = Loopback(port);
-    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  }
-  ~RawConnection() { close(fd_); }
-
-  bool connected() const { return connected_; }
-  bool Send(const std::string& bytes) {
-    return send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(bytes.size());
-  }
-  // Whether the other end closes within `timeout`, whatever it says before.
-  bool Closed(absl::Duration timeout = absl::Seconds(20)) {
-    const absl::Duration end = Clock::Real().MonotonicNow() + timeout;
-    for (;;) {
-      const absl::Duration left = end - Clock::Real().MonotonicNow();
-      if (left <= absl::ZeroDuration()) return false;
-      pollfd waiting{fd_, POLLIN, 0};
-      if (poll(&waiting, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) <= 0) continue;
-      char buffer[4096];
-      if (read(fd_, buffer, sizeof(buffer)) <= 0) return true;
-    }
-  }
-
- private:
-  int fd_ = -1;
-  bool connected_ = false;
-};
 
 }  // namespace signpost
 

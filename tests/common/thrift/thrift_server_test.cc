@@ -1,0 +1,91 @@
+#include "signpost/common/thrift/thrift_server.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "signpost/common/thrift/channel.h"
+#include "tests/common/thrift/echo.h"
+#include "tests/support/raw_connection.h"
+
+namespace signpost {
+namespace {
+
+const std::atomic<bool> never{false};
+
+std::unique_ptr<ThriftChannel> Connect(uint16_t port) {
+  auto channel = ThriftChannel::Connect("127.0.0.1", port, absl::Seconds(20), 1 << 20, never);
+  EXPECT_TRUE(channel.ok()) << channel.status();
+  return channel.ok() ? *std::move(channel) : nullptr;
+}
+
+TEST(ThriftServerTest, APortInUseIsAnErrorThatNamesIt) {
+  auto server = StartEcho();
+  ThriftServerOptions options;
+  options.port = server->port();
+  const auto second = ThriftServer::Start(std::make_shared<EchoProcessor>(), options);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(second.status().message().find(std::to_string(server->port())), std::string::npos)
+      << second.status();
+}
+
+TEST(ThriftServerTest, OnAllAddressesWithoutAHost) {
+  ThriftServerOptions options;
+  options.host.clear();
+  auto server = StartEcho(options);
+  EXPECT_EQ(Echo(*Connect(server->port())->protocol(), "hello"), "hello");
+}
+
+TEST(ThriftServerTest, ConnectionsAboveTheLimitAreClosed) {
+  ThriftServerOptions options;
+  options.max_connections = 2;
+  auto server = StartEcho(options);
+  std::vector<std::unique_ptr<ThriftChannel>> kept;
+  for (int i = 0; i < 2; ++i) {
+    kept.push_back(Connect(server->port()));
+    EXPECT_EQ(Echo(*kept.back()->protocol(), "hello"), "hello");
+  }
+  EXPECT_TRUE(RawConnection(server->port()).Closed());
+  for (const auto& channel : kept) EXPECT_EQ(Echo(*channel->protocol(), "again"), "again");
+}
+
+TEST(ThriftServerTest, HostileBytesHarmOnlyTheirConnection) {
+  ThriftServerOptions options;
+  options.max_frame_bytes = 4096;
+  auto server = StartEcho(options);
+  auto channel = Connect(server->port());
+  for (const std::string& bytes :
+       {std::string("\x7f\xff\xff\xff", 4), std::string("\xff\xff\xff\xff", 4),
+        std::string("\x00\x01\x00\x00", 4), std::string("GET / HTTP/1.1\r\n\r\n"),
+        std::string("\x00\x00\x00\x04\xde\xad\xbe\xef", 8)}) {
+    RawConnection hostile(server->port());
+    EXPECT_TRUE(hostile.Send(bytes));
+    EXPECT_TRUE(hostile.Closed()) << testing::PrintToString(bytes);
+  }
+  EXPECT_EQ(Echo(*channel->protocol(), "hello"), "hello");
+}
+
+TEST(ThriftServerTest, SilentConnectionsAreClosed) {
+  ThriftServerOptions options;
+  options.idle_timeout = absl::Milliseconds(200);
+  auto server = StartEcho(options);
+  EXPECT_TRUE(RawConnection(server->port()).Closed());
+}
+
+TEST(ThriftServerTest, StopsWithConnectionsOpenAndAgain) {
+  auto server = StartEcho();
+  RawConnection half(server->port());
+  EXPECT_TRUE(half.Send(std::string("\x00\x00", 2)));
+  auto channel = Connect(server->port());
+  EXPECT_EQ(Echo(*channel->protocol(), "hello"), "hello");
+  server->Stop();
+  server->Stop();
+  EXPECT_TRUE(half.Closed());
+  EXPECT_EQ(server->connection_count(), 0u);
+}
+
+}  // namespace
+}  // namespace signpost
