@@ -37,8 +37,9 @@ absl::Status BadMode(const Url& url, absl::string_view key, absl::string_view kn
                                                  "=", url.Get(key), "; known: ", known));
 }
 
-// Sees to it that the application level is what `url` asks for; gives the URL of the centre.
-absl::StatusOr<Url> ApplicationLevel(Url url) {
+// Sees to it that the application level is what `url` asks for; gives the URL of the centre. Where
+// others register does not matter to who only looks.
+absl::StatusOr<Url> ApplicationLevel(Url url, bool read_only) {
   bool asked = false;
   if (url.protocol() == kServiceDiscoveryScheme) {
     if (url.Get("registry").empty()) {
@@ -60,10 +61,10 @@ absl::StatusOr<Url> ApplicationLevel(Url url) {
   if (mode == "interface") return NotYet(url, "mode=interface");
   if (!mode.empty() && mode != "application") return BadMode(url, "mode", "application, interface");
   const absl::string_view register_mode = url.Get("register-mode");
-  if (register_mode == "interface" || register_mode == "all") {
+  if (!read_only && (register_mode == "interface" || register_mode == "all")) {
     return NotYet(url, absl::StrCat("register-mode=", register_mode));
   }
-  if (!register_mode.empty() && register_mode != "instance") {
+  if (!read_only && !register_mode.empty() && register_mode != "instance") {
     return BadMode(url, "register-mode", "all, instance, interface");
   }
   asked = asked || !mode.empty() || !register_mode.empty() || url.Get("registry-type") == "service";
@@ -152,11 +153,11 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
                                                        const RegistryFactories& registries) {
   absl::StatusOr<Url> asked = Url::Parse(options.registry);
   if (!asked.ok()) return Annotate(asked.status(), "registry URL");
-  absl::StatusOr<Url> url = ApplicationLevel(*std::move(asked));
+  absl::StatusOr<Url> url = ApplicationLevel(*std::move(asked), options.read_only);
   if (!url.ok()) return url.status();
   absl::Status labels = CheckLabels(options);
   if (!labels.ok()) return labels;
-  if (options.metadata != "remote" && options.metadata != "local") {
+  if (!options.metadata.empty() && options.metadata != "remote" && options.metadata != "local") {
     return absl::InvalidArgumentError(
         absl::StrCat("metadata '", options.metadata, "': remote or local"));
   }

@@ -65,8 +65,8 @@ struct ClientOptions {
   bool read_only =
       false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
   // Where this process' metadata is: `remote` (in the centre) or `local` (it answers itself, by the
-  // first protocol below that has a server). Default: remote
-  std::string metadata = "remote";
+  // first protocol below that has a server). Default: `remote`
+  std::string metadata;
   std::vector<MetadataProtocol> metadata_protocols;  // Default: none, documents in centres only
   // Of the parameter `loadbalance`'s names; nullptr: those of this library.
   std::shared_ptr<const BalancerFactories> balancers;

@@ -34,6 +34,7 @@ constexpr char kPortSuffix[] = "DUBBO_PORT_TO_REGISTRY";
 constexpr const char* kKeys[] = {
     "dubbo.application.name",
     "dubbo.application.environment",
+    "dubbo.application.metadata-type",
     "dubbo.application.register-mode",
     "dubbo.labels",
     "dubbo.registry.address",
@@ -165,6 +166,7 @@ class Loader {
 
   absl::Status Load(const Environment& environment, ClientOptions& options) {
     absl::Status status = Application(options);
+    if (status.ok()) status = Metadata(options.metadata);
     if (status.ok()) status = Labels(options.labels);
     if (status.ok()) status = Registry(options.registry);
     if (status.ok()) status = Address(options.address);
@@ -198,6 +200,16 @@ class Loader {
     if (!options.app.empty() || name == nullptr) return absl::OkStatus();
     if (!ValidateAppName(name->value).ok()) return Bad(*name, "not an application name");
     options.app = name->value;
+    return absl::OkStatus();
+  }
+
+  absl::Status Metadata(std::string& metadata) const {
+    const Setting* type = Find("dubbo.application.metadata-type");
+    if (!metadata.empty() || type == nullptr) return absl::OkStatus();
+    if (type->value != "remote" && type->value != "local") {
+      return Bad(*type, "neither remote nor local");
+    }
+    metadata = type->value;
     return absl::OkStatus();
   }
 

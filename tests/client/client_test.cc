@@ -206,6 +206,13 @@ TEST_F(ClientTest, InterfaceLevelIsNotYetThere) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(ClientTest, WhoOnlyLooksRegistersInNoMode) {
+  ClientOptions options;
+  options.registry = "zookeeper://192.0.2.10:2181?register-mode=all";
+  options.read_only = true;
+  EXPECT_EQ(Client::Create(options, registries_).status().code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(ClientTest, ApplicationLevelBySeveralNames) {
   for (const char* url :
        {"zookeeper://192.0.2.10:2181?mode=application", "zookeeper://192.0.2.10:2181",

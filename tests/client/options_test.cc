@@ -194,6 +194,12 @@ std::vector<Row> Rows() {
        },
        {"1", "2", ""},
        "0"},
+      {"dubbo.application.metadata-type",
+       "DUBBO_APPLICATION_METADATA_TYPE",
+       [](ClientOptions& o, const std::string& v) { o.metadata = v; },
+       [](const ClientOptions& o) { return o.metadata; },
+       {"remote", "local", "remote"},
+       ""},
       {"dubbo.consumer.loadbalance",
        "DUBBO_CONSUMER_LOADBALANCE",
        [](ClientOptions& o, const std::string& v) { o.balancer = v; },
@@ -389,6 +395,7 @@ TEST(OptionsTest, WhatTheProgramSaysOfAllProtocolsIsMoreThanAVariableOfOne) {
 TEST(OptionsTest, MalformedVariablesAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {"DUBBO_APPLICATION_NAME", "a/b"},
+      {"DUBBO_APPLICATION_METADATA_TYPE", "both"},
       {"DUBBO_LABELS", "zone"},
       {"DUBBO_LABELS", "=x"},
       {"DUBBO_LABELS", "a=b;dubbo.tag=x"},

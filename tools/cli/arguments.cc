@@ -26,7 +26,7 @@ DEFINE_string(for, "", "ends after this time, e.g. 10s");
 DEFINE_string(app, "", "application name");
 DEFINE_string(address, "",
               "HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this machine");
-DEFINE_string(metadata, "remote", "remote or local");
+DEFINE_string(metadata, "", "remote or local; else dubbo.application.metadata-type, else remote");
 DEFINE_string(register_mode, "", "instance, interface or all");
 DEFINE_string(check, "", "tcp: off while the port does not answer");
 DEFINE_string(listen, "127.0.0.1:2280", "HOST:PORT; port 0: a free one");

@@ -31,7 +31,8 @@ absl::Status CheckArguments(const Arguments& arguments) {
   if (arguments.services.empty()) {
     return absl::InvalidArgumentError("--service=[group/]interface[:version] is needed");
   }
-  if (arguments.metadata != "remote" && arguments.metadata != "local") {
+  if (!arguments.metadata.empty() && arguments.metadata != "remote" &&
+      arguments.metadata != "local") {
     return absl::InvalidArgumentError(
         absl::StrCat("--metadata=", arguments.metadata, ": remote or local"));
   }
