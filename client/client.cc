@@ -219,6 +219,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   consumer.registry = registry;
   consumer.app = options.app;
   consumer.balancers = options.balancers;
+  consumer.routers = std::move(options.routers);
   if (!options.balancer.empty()) consumer.balancer = options.balancer;
   return std::unique_ptr<Client>(new Client(
       std::make_unique<State>(std::move(core), std::move(provider), std::move(consumer))));

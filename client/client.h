@@ -34,6 +34,7 @@
 #include "signpost/metadata/metadata_fetcher.h"
 #include "signpost/metadata/metadata_service.h"
 #include "signpost/registry/registry_factory.h"
+#include "signpost/router/router.h"
 
 namespace signpost {
 
@@ -70,6 +71,9 @@ struct ClientOptions {
   std::vector<MetadataProtocol> metadata_protocols;  // Default: none, documents in centres only
   // Of the parameter `loadbalance`'s names; nullptr: those of this library.
   std::shared_ptr<const BalancerFactories> balancers;
+  // Each makes a router of its own for each service that is referred to. Default: none, every
+  // address may be picked
+  std::vector<RouterFactory> routers;
   // Of which an address is chosen; nullptr: this machine's.
   std::shared_ptr<const NetworkInterfaces> interfaces;
   // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while

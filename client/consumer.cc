@@ -78,6 +78,8 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
   parts.consumer = ConsumerUrl(*key, options, state.parts.app);
   parts.executor = state.parts.executor;
   parts.registry = state.parts.registry;
+  parts.routers = state.parts.routers;
+  parts.router_options.url = parts.consumer;
   parts.balancer = **balancer;
   parts.balancer_options.url = parts.consumer;
   parts.balancer_options.clock = &state.parts.executor->clock();

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -15,6 +16,7 @@
 #include "signpost/client/directory.h"
 #include "signpost/common/executor.h"
 #include "signpost/registry/registry.h"
+#include "signpost/router/router.h"
 
 namespace signpost {
 
@@ -33,6 +35,7 @@ class Consumer {
     std::string app;  // goes into the consumer's URL; may be empty
     std::shared_ptr<const BalancerFactories> balancers;
     std::string balancer = "random";  // of calls that name none
+    std::vector<RouterFactory> routers;
   };
   explicit Consumer(Parts parts);
 

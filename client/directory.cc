@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/common/await.h"
 #include "signpost/common/gate.h"
+#include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/snapshot.h"
 #include "signpost/common/status.h"
@@ -17,6 +18,10 @@ namespace {
 
 absl::Status Closed(const std::string& service) {
   return absl::FailedPreconditionError(absl::StrCat(service, ": closed"));
+}
+
+bool Contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 }  // namespace
@@ -42,7 +47,8 @@ class Directory::State final : public NotifyListener,
         consumer_(std::move(parts.consumer)),
         executor_(std::move(parts.executor)),
         registry_(std::move(parts.registry)),
-        chain_(std::move(parts.routers)),
+        new_routers_(std::move(parts.routers)),
+        router_options_(std::move(parts.router_options)),
         new_balancer_(std::move(parts.balancer)),
         balancer_options_(std::move(parts.balancer_options)),
         view_(EmptyView(
@@ -166,12 +172,33 @@ class Directory::State final : public NotifyListener,
     if (Gate::Pass pass = listener.gate.Enter()) listener.fn(addresses);
   }
 
+  const RouterChain& Chain() {
+    if (chain_ == nullptr) {
+      std::vector<std::unique_ptr<Router>> routers;
+      for (const RouterFactory& new_router : new_routers_) {
+        if (auto router = new_router(router_options_)) routers.push_back(std::move(router));
+      }
+      chain_ = std::make_unique<const RouterChain>(std::move(routers));
+    }
+    return *chain_;
+  }
+
+  // What is new only: the same fault would be said at each change of the list.
+  void LogNotes(const RouteTable& table) const {
+    const auto before = view_.ReadShared();
+    for (const std::string& note : table.notes()) {
+      if (before->table != nullptr && Contains(before->table->notes(), note)) continue;
+      Log(LogLevel::kWarning, absl::StrCat(service_, ": router ", note));
+    }
+  }
+
   // False once closed.
   bool Publish(const ServiceAddresses& addresses) {
     auto view = std::make_shared<View>();
     view->known = true;
     view->addresses = addresses;
-    view->table = chain_.Compile(addresses.list);
+    view->table = Chain().Compile(addresses.list);
+    LogNotes(*view->table);
     view->unready = NothingThere(addresses);
     Balancers used;
     std::map<std::string, int> same_name;
@@ -261,7 +288,9 @@ class Directory::State final : public NotifyListener,
   const std::shared_ptr<Executor> executor_;
   std::shared_ptr<Registry> registry_;  // under mutex_ after construction
   // Of the control executor.
-  const RouterChain chain_;
+  const std::vector<RouterFactory> new_routers_;
+  const RouterOptions router_options_;
+  std::unique_ptr<const RouterChain> chain_;  // null: there was no list yet
   const BalancerFactory new_balancer_;
   const BalancerOptions balancer_options_;
   Balancers balancers_;
@@ -317,6 +346,11 @@ std::shared_ptr<const AddressList> Directory::addresses() const {
 }
 
 absl::Status Directory::state() const { return state_->view()->addresses.state; }
+
+std::vector<std::string> Directory::notes() const {
+  const auto view = state_->view();
+  return view->table == nullptr ? std::vector<std::string>() : view->table->notes();
+}
 
 std::vector<std::string> Directory::apps() const { return state_->view()->addresses.apps; }
 

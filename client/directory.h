@@ -47,7 +47,8 @@ class Directory {
     Url consumer;         // what is subscribed to
     std::shared_ptr<Executor> executor;
     std::shared_ptr<Registry> registry;
-    std::vector<std::unique_ptr<Router>> routers;
+    std::vector<RouterFactory> routers;
+    RouterOptions router_options;
     BalancerFactory balancer;
     BalancerOptions balancer_options;
   };
@@ -69,6 +70,8 @@ class Directory {
   std::shared_ptr<const AddressList> addresses() const;
   // Of the last notification: OK or the first broken link.
   absl::Status state() const;
+  // Routers that failed on the present list, each with why; it passed them as it was.
+  std::vector<std::string> notes() const;
   // Applications that the mapping names.
   std::vector<std::string> apps() const;
 

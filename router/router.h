@@ -4,7 +4,8 @@
 // gives a RouteTable: disjoint request classes, each with an order of subsets tried in turn, and a
 // catch-all. No router: one class, one subset, everything.
 //
-// Threads: Route on the control (or heavy) executor; RouteTable is immutable.
+// Threads: Route on the control (or heavy) executor; a router may be destroyed on any thread.
+//   RouteTable is immutable.
 // Errors: a router that fails leaves its input as it was and reports why in the table's notes.
 #ifndef SIGNPOST_ROUTER_ROUTER_H_
 #define SIGNPOST_ROUTER_ROUTER_H_
@@ -49,6 +50,15 @@ class Router {
   virtual absl::StatusOr<std::vector<RouteRule>> Route(const AddressList& list,
                                                        const Subset& input) const = 0;
 };
+
+// What a router is made for.
+struct RouterOptions {
+  Url url;  // of the consumer: interface, group, version, application, ...
+};
+
+// Makes the router of one service; null: this service has none. On the control executor, before the
+// service's first list is routed.
+using RouterFactory = std::function<std::unique_ptr<Router>(const RouterOptions&)>;
 
 }  // namespace signpost
 

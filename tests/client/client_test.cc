@@ -106,6 +106,34 @@ TEST_F(ClientTest, AddressAndBalancerOptionsReachTheirUsers) {
   EXPECT_NE(bad.message().find("ignored"), absl::string_view::npos);
 }
 
+TEST_F(ClientTest, RoutersAreAsked) {
+  // Lets nothing through.
+  class Closed final : public Router {
+   public:
+    absl::string_view name() const override { return "closed"; }
+    int priority() const override { return 0; }
+    absl::StatusOr<std::vector<RouteRule>> Route(const AddressList&, const Subset&) const override {
+      return std::vector<RouteRule>{{"all day", nullptr, {}, true}};
+    }
+  };
+  ClientOptions options;
+  options.app = "shop";
+  options.registry = Memory();
+  options.debounce = absl::Milliseconds(1);
+  options.routers.push_back([](const RouterOptions&) { return std::make_unique<Closed>(); });
+  auto client = *Client::Create(options, registries_);
+  ASSERT_TRUE(client->provider().Export(kGreeter).ok());
+  ASSERT_TRUE(client->Start(absl::Seconds(10)).ok());
+  auto directory = *client->consumer().Refer("org.example.Greeter");
+  const absl::Duration end = absl::Seconds(10);
+  for (absl::Duration waited; directory->addresses()->empty() && waited < end;
+       waited += absl::Milliseconds(5)) {
+    (void)directory->WaitReady(absl::Milliseconds(5));
+  }
+  EXPECT_EQ(directory->Pick(Request()).status().message(),
+            "org.example.Greeter: rule closed/all day leaves none of 1 addresses");
+}
+
 TEST_F(ClientTest, TheRouteToTheRegistryIsAsked) {
   auto interfaces = std::make_shared<FakeNetworkInterfaces>();
   interfaces->addresses = {{"eth0", "192.0.2.10"}, {"eth1", "192.0.2.11"}};

@@ -3,21 +3,55 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "signpost/common/manual_executor.h"
 #include "tests/client/fake_registry.h"
+#include "tests/support/kept_log.h"
 
 namespace signpost {
 namespace {
+
+// Leaves the last address, or fails.
+class LastRouter final : public Router {
+ public:
+  explicit LastRouter(absl::Status fault) : fault_(std::move(fault)) {}
+  absl::string_view name() const override { return "last"; }
+  int priority() const override { return 0; }
+  absl::StatusOr<std::vector<RouteRule>> Route(const AddressList&,
+                                               const Subset& input) const override {
+    if (!fault_.ok()) return fault_;
+    if (input.empty()) return std::vector<RouteRule>();
+    return std::vector<RouteRule>{{"always", nullptr, {{input.back()}}, true}};
+  }
+
+ private:
+  const absl::Status fault_;
+};
 
 class ConsumerTest : public testing::Test {
  protected:
   // What directories post when they go holds the executor.
   ~ConsumerTest() override { executor_->RunUntilIdle(); }
-  Consumer New() {
+  Consumer New(std::vector<RouterFactory> routers = {}) {
     auto balancers = std::make_shared<BalancerFactories>("balancer");
     EXPECT_TRUE(AddBuiltinBalancers(*balancers).ok());
-    return Consumer({executor_, registry_, "front", std::move(balancers), "random"});
+    return Consumer(
+        {executor_, registry_, "front", std::move(balancers), "random", std::move(routers)});
+  }
+  // The hosts of `times` calls, without doubles.
+  static std::set<std::string> Hosts(const Directory& directory, int times = 100) {
+    std::set<std::string> hosts;
+    for (int i = 0; i < times; ++i) {
+      auto pick = directory.Pick(Request());
+      if (!pick.ok()) return {pick.status().ToString()};
+      hosts.insert(pick->endpoint->host);
+      directory.Done(*pick, CallOutcome());
+    }
+    return hosts;
   }
 
   SimulatedClock clock_;
@@ -112,6 +146,51 @@ TEST_F(ConsumerTest, RefusesWhatIsWrong) {
   EXPECT_EQ(directory.status().code(), absl::StatusCode::kNotFound);
   EXPECT_NE(directory.status().message().find("roundrobin"), absl::string_view::npos);
   EXPECT_TRUE(registry_->subscribed.empty());
+}
+
+TEST_F(ConsumerTest, EachServiceHasARouterOfItsOwn) {
+  std::vector<std::string> made_for;
+  Consumer consumer = New({[&made_for](const RouterOptions& options) -> std::unique_ptr<Router> {
+    made_for.push_back(options.url.service_interface() == "org.example.Greeter"
+                           ? options.url.ToString()
+                           : std::string(options.url.service_interface()));
+    if (options.url.service_interface() == "org.example.Other") return nullptr;
+    return std::make_unique<LastRouter>(absl::OkStatus());
+  }});
+  auto greeter = *consumer.Refer("blue/org.example.Greeter:1.0.0");
+  auto other = *consumer.Refer("org.example.Other");
+  EXPECT_TRUE(made_for.empty());  // not on this thread
+  registry_->Publish({GreeterAt(1), GreeterAt(2)});
+  EXPECT_EQ(Hosts(*greeter), (std::set<std::string>{"192.0.2.2"}));
+  EXPECT_EQ(Hosts(*other), (std::set<std::string>{"192.0.2.1", "192.0.2.2"}));
+  registry_->Publish({GreeterAt(1)});
+  EXPECT_EQ(Hosts(*greeter), (std::set<std::string>{"192.0.2.1"}));
+  // Once each, however many lists come.
+  EXPECT_EQ(made_for, (std::vector<std::string>{
+                          "consumer://0.0.0.0/org.example.Greeter?application=front&group=blue&"
+                          "interface=org.example.Greeter&loadbalance=random&side=consumer&"
+                          "version=1.0.0",
+                          "org.example.Other"}));
+  EXPECT_TRUE(greeter->notes().empty());
+}
+
+TEST_F(ConsumerTest, ARouterThatFailsLeavesTheListAndSaysSo) {
+  KeptLog log;
+  Consumer consumer = New({[](const RouterOptions&) {
+    return std::make_unique<LastRouter>(absl::InvalidArgumentError("line 3: no such key"));
+  }});
+  auto directory = *consumer.Refer("org.example.Greeter");
+  EXPECT_TRUE(directory->notes().empty());
+  registry_->Publish({GreeterAt(1), GreeterAt(2)});
+  EXPECT_EQ(Hosts(*directory), (std::set<std::string>{"192.0.2.1", "192.0.2.2"}));
+  EXPECT_EQ(directory->notes(), std::vector<std::string>{"last: line 3: no such key"});
+  registry_->Publish({GreeterAt(1)});
+  EXPECT_EQ(directory->notes(), std::vector<std::string>{"last: line 3: no such key"});
+  // Said once.
+  EXPECT_EQ(log.lines(),
+            std::vector<std::string>{"org.example.Greeter: router last: line 3: no such key"});
+  directory->Close();
+  EXPECT_TRUE(directory->notes().empty());
 }
 
 TEST_F(ConsumerTest, CloseClosesDirectories) {

@@ -214,7 +214,7 @@ TEST_F(DirectoryTest, PartlyBrokenStillPicks) {
 
 TEST_F(DirectoryTest, RulesMakePoolsAndNameThemselves) {
   auto parts = Parts();
-  parts.routers.push_back(std::make_unique<MethodRouter>());
+  parts.routers.push_back([](const RouterOptions&) { return std::make_unique<MethodRouter>(); });
   Directory directory(std::move(parts));
   registry_->Publish({GreeterAt(1), GreeterAt(2)});
   for (int i = 0; i < 4; ++i) {
