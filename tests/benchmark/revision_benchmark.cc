@@ -46,7 +46,6 @@ void ReadDocument(benchmark::State& state) {
     if (!info.ok()) return state.SkipWithError("no document");
     benchmark::DoNotOptimize(info);
   }
-  state.counters["document_bytes"] = static_cast<double>(text.size());
 }
 
 BENCHMARK(Revision)->Arg(1)->Arg(100);
