@@ -90,7 +90,10 @@ std::string KnownKey(absl::string_view key) {
   if (found != known->end()) return found->second;
   constexpr size_t kLength = sizeof(kParameters) - 1;
   if (key.size() > kLength && Canonical(key.substr(0, kLength)) == kParameters) {
-    return absl::StrCat(kParameters, key.substr(kLength));
+    const std::string name(key.substr(kLength));
+    // Guarded like the key of their own.
+    if (name == "username" || name == "password") return absl::StrCat("dubbo.registry.", name);
+    return absl::StrCat(kParameters, name);
   }
   return "";
 }
@@ -321,7 +324,10 @@ class Loader {
     };
     std::vector<Pair> pairs;
     for (size_t level = 0; level < kLevels; ++level) {
-      if (level == home) pairs.push_back({url.username(), url.password()});
+      if (level == home) {
+        pairs.push_back({url.username(), url.password()});
+        pairs.push_back({std::string(url.Get("username")), std::string(url.Get("password"))});
+      }
       // Those of another registry stay there.
       if (level > home && At(level, "dubbo.registry.address") != nullptr) continue;
       const Setting* user = At(level, "dubbo.registry.username");

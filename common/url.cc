@@ -350,8 +350,9 @@ bool IsScheme(absl::string_view text) {
 
 bool IsSecretParameter(absl::string_view key) {
   const std::string lower = absl::AsciiStrToLower(key);
+  // acl-read: may hold digests, from which a weak password can be guessed.
   for (absl::string_view word : {"password", "passwd", "secret", "token", "accesskey", "access-key",
-                                 "credential", "private"}) {
+                                 "credential", "private", "acl-read"}) {
     if (absl::StrContains(lower, word)) return true;
   }
   return false;

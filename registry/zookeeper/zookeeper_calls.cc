@@ -71,6 +71,7 @@ void ZookeeperCalls::Remember(std::shared_ptr<CallEnd> call, const std::string& 
     return call->Fail(
         absl::CancelledError(absl::StrCat("zookeeper ", key, ": the store is closed")));
   }
+  if (session_->refused()) return call->Fail(Annotate(session_->WhyNotConnected(), key));
   if (options.cancel.cancelled()) {
     return call->Fail(absl::CancelledError(absl::StrCat("zookeeper ", key, ": cancelled")));
   }
@@ -105,12 +106,9 @@ void ZookeeperCalls::Forget(CallEnd* call) {
   }
 }
 
-void ZookeeperCalls::CancelAll() {
+void ZookeeperCalls::FailAll(const absl::Status& why) {
   const auto open = std::exchange(open_, {});
-  for (const auto& [raw, call] : open) {
-    call->Fail(
-        absl::CancelledError(absl::StrCat("zookeeper ", call->key, ": the store is closed")));
-  }
+  for (const auto& [raw, call] : open) call->Fail(Annotate(why, call->key));
 }
 
 Flow ZookeeperCalls::Get(std::shared_ptr<Call<StoreValue>> call) {
@@ -225,6 +223,8 @@ Flow ZookeeperCalls::MakeParents(std::string key, NodeMode mode,
     } else if (reply.missing() && ParentOf(path) != "/") {
       missing.push_back(ParentOf(path));
     } else {
+      // The fault is with a folder above the key.
+      reply.text = absl::StrCat(path, ": ", reply.text);
       break;
     }
   }

@@ -81,8 +81,8 @@ class ZookeeperCalls : public std::enable_shared_from_this<ZookeeperCalls> {
   Flow CompareAndSet(std::shared_ptr<Call<int64_t>> call, std::string value, int64_t expected);
   Flow Delete(std::shared_ptr<Call<bool>> call, int64_t expected);
 
-  // All open calls end with kCancelled.
-  void CancelAll();
+  // All open calls end with `why`, which their keys are put in front of.
+  void FailAll(const absl::Status& why);
 
  private:
   void Remember(std::shared_ptr<CallEnd> call, const std::string& key, const CallOptions& options);

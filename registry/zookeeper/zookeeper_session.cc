@@ -48,8 +48,25 @@ absl::StatusCode ToCode(int rc) {
 Reply ErrorReply(int rc) {
   Reply reply;
   reply.code = ToCode(rc);
-  if (rc != ZOK) reply.text = zerror(rc);
+  // ZNOAUTH: Finish knows more about it.
+  if (rc != ZOK && rc != ZNOAUTH) reply.text = rc == ZAUTHFAILED ? kLoginRefused : zerror(rc);
   return reply;
+}
+
+// What a request wants to do to its node, in the words of an error.
+const char* Verb(NodeRequest::Kind kind) {
+  switch (kind) {
+    case NodeRequest::Kind::kCreate:
+      return "create";
+    case NodeRequest::Kind::kSet:
+      return "write";
+    case NodeRequest::Kind::kDelete:
+      return "delete";
+    case NodeRequest::Kind::kReplace:
+      return "replace";
+    default:
+      return "read";
+  }
 }
 
 NodeStat ToStat(const Stat& stat) {
@@ -76,6 +93,7 @@ struct ZookeeperSession::Slot {
     std::string path;
   };
   Handle* handle = nullptr;
+  NodeRequest::Kind kind = NodeRequest::Kind::kGet;
   ReplyCallback done;
   std::unique_ptr<Results> results;
   bool used = false;
@@ -86,13 +104,14 @@ struct ZookeeperSession::Handle {
   uint64_t generation = 0;
   std::weak_ptr<ZookeeperSession> session;
   std::shared_ptr<Executor> executor;
+  std::string credentials;
   Mutex mutex;
   CondVar changed;
   size_t open ABSL_GUARDED_BY(mutex) = 0;  // slots in use
   std::deque<Slot> slots ABSL_GUARDED_BY(mutex);
   std::vector<Slot*> free ABSL_GUARDED_BY(mutex);
 
-  Slot* NewSlot(ReplyCallback done) {
+  Slot* NewSlot(NodeRequest::Kind kind, ReplyCallback done) {
     MutexLock lock(mutex);
     if (free.empty()) {
       slots.emplace_back();
@@ -101,6 +120,7 @@ struct ZookeeperSession::Handle {
     Slot* slot = free.back();
     free.pop_back();
     slot->handle = this;
+    slot->kind = kind;
     slot->done = std::move(done);
     slot->used = true;
     ++open;
@@ -145,6 +165,9 @@ struct ZookeeperSession::Callbacks {
   static void Finish(const void* data, Reply reply) {
     auto* slot = static_cast<Slot*>(const_cast<void*>(data));
     Handle* handle = slot->handle;
+    if (!reply.ok() && reply.text.empty()) {
+      reply.text = WhyDenied(Verb(slot->kind), handle->credentials);
+    }
     handle->executor->Post([done = handle->Take(slot), reply = std::move(reply)]() mutable {
       std::move(done)(std::move(reply));
     });
@@ -225,6 +248,7 @@ std::shared_ptr<ZookeeperSession> ZookeeperSession::Prepare(SessionOptions optio
 ZookeeperSession::ZookeeperSession(SessionOptions options, Events events,
                                    std::shared_ptr<Executor> executor)
     : options_(std::move(options)),
+      acl_(!options_.credentials.empty(), options_.readers),
       events_(std::move(events)),
       executor_(std::move(executor)),
       worker_(NewSerialExecutor("zk-handles")),
@@ -248,6 +272,7 @@ void ZookeeperSession::OpenHandle() {
         const uint64_t generation = handle->generation;
         handle->session = weak;
         handle->executor = executor;
+        handle->credentials = options.credentials;
         // Names are resolved in here, so it may take long.
         handle->zoo = zookeeper_init2(options.servers.c_str(), &Callbacks::OnEvent,
                                       static_cast<int>(absl::ToInt64Milliseconds(options.timeout)),
@@ -353,15 +378,13 @@ void ZookeeperSession::OnState(uint64_t generation, int state, int64_t session) 
     KeepOn();
     Replace();
   } else {
-    if (refused_) {
-      Log(LogLevel::kError,
-          absl::StrCat("zookeeper ", options_.servers, ": the credentials are refused"));
-    }
+    if (refused_) Log(LogLevel::kError, WhyNotConnected().message());
     events = tracker_.Disconnected();
     GiveUpLater();
   }
   connected_ = tracker_.connected();
   for (SessionEvent event : events) events_.session(event);
+  if (refused_) events_.refused(WhyNotConnected());
   if (connected_) ReleaseWaiters();
 }
 
@@ -369,11 +392,6 @@ void ZookeeperSession::PostReply(ReplyCallback done, Reply reply) {
   executor_->Post([done = std::move(done), reply = std::move(reply)]() mutable {
     std::move(done)(std::move(reply));
   });
-}
-
-// With credentials only their holder may do anything with a node.
-const ACL_vector* ZookeeperSession::Acl() const {
-  return options_.credentials.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
 }
 
 void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
@@ -389,7 +407,7 @@ void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
   MutexLock lock(mutex_);
   if (handle_ == nullptr) return PostReply(std::move(done), ErrorReply(ZCLOSING));
   zhandle_t* zoo = handle_->zoo;
-  Slot* slot = handle_->NewSlot(std::move(done));
+  Slot* slot = handle_->NewSlot(request.kind, std::move(done));
   const char* path = request.path.c_str();
   const int length = static_cast<int>(request.value.size());
   const int watch = request.watch ? 1 : 0;
@@ -408,8 +426,8 @@ void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
       const int mode = request.mode == NodeMode::kEphemeral   ? ZOO_EPHEMERAL
                        : request.mode == NodeMode::kContainer ? ZOO_CONTAINER
                                                               : ZOO_PERSISTENT;
-      rc = zoo_acreate2(zoo, path, request.value.data(), length, Acl(), mode, &Callbacks::OnCreated,
-                        slot);
+      rc = zoo_acreate2(zoo, path, request.value.data(), length, acl_.get(), mode,
+                        &Callbacks::OnCreated, slot);
       break;
     }
     case Kind::kSet:
@@ -424,7 +442,7 @@ void ZookeeperSession::Start(NodeRequest request, ReplyCallback done) {
       slot->results->path.resize(request.path.size() + 1);
       zoo_op_t ops[2];
       zoo_delete_op_init(&ops[0], path, request.version);
-      zoo_create_op_init(&ops[1], path, request.value.data(), length, Acl(), ZOO_EPHEMERAL,
+      zoo_create_op_init(&ops[1], path, request.value.data(), length, acl_.get(), ZOO_EPHEMERAL,
                          slot->results->path.data(), static_cast<int>(slot->results->path.size()));
       rc = zoo_amulti(zoo, 2, ops, slot->results->each, &Callbacks::OnVoid, slot);
       break;

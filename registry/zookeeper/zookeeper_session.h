@@ -30,9 +30,8 @@
 #include "signpost/common/mutex.h"
 #include "signpost/registry/store/store.h"
 #include "signpost/registry/zookeeper/flow.h"
+#include "signpost/registry/zookeeper/node_acl.h"
 #include "signpost/registry/zookeeper/session_tracker.h"
-
-struct ACL_vector;  // the C client's
 
 namespace signpost {
 namespace zookeeper_internal {
@@ -87,6 +86,8 @@ struct NodeRequest {
 struct SessionOptions {
   std::string servers;      // host:port,host:port
   std::string credentials;  // user:password, or empty
+  // May read what is created with credentials, besides its creator
+  std::vector<Reader> readers;
   absl::Duration timeout = absl::Seconds(60);
 };
 
@@ -96,6 +97,7 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   struct Events {
     std::function<void(SessionEvent)> session;
     std::function<void(NodeEvent, const std::string& path)> node;
+    std::function<void(const absl::Status&)> refused;  // the credentials, by the server
   };
 
   // Open starts to connect.
@@ -167,8 +169,10 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   // Resumes those that wait for a connection although they have ended. Executor only.
   void ReleaseEnded();
 
-  // For people. Executor only.
+  // For people: kUnavailable, or kPermissionDenied when refused(). Executor only.
   absl::Status WhyNotConnected() const;
+  // The server does not take such credentials at all (it takes any password). Executor only.
+  bool refused() const { return refused_; }
   bool connected() const { return connected_.load() && !closed(); }
   bool closed() const { return closed_.load(); }
   int64_t session_id() const { return session_id_.load(); }
@@ -197,9 +201,9 @@ class ZookeeperSession : public std::enable_shared_from_this<ZookeeperSession> {
   void ReleaseWaiters();
   static void CloseHandle(std::unique_ptr<Handle> handle, const char* why);
   void PostReply(ReplyCallback done, Reply reply);
-  const ACL_vector* Acl() const;
 
   const SessionOptions options_;
+  const NodeAcl acl_;
   const Events events_;
   const std::shared_ptr<Executor> executor_;
   // Opens and closes handles.

@@ -31,18 +31,26 @@ class ZookeeperStore final : public Store {
                  std::shared_ptr<Executor> executor)
       : executor_(std::move(executor)) {
     // The session is there before those who listen to it; events find them through this.
-    auto link = std::make_shared<std::weak_ptr<ZookeeperWatches>>();
+    struct Link {
+      std::weak_ptr<ZookeeperCalls> calls;
+      std::weak_ptr<ZookeeperWatches> watches;
+    };
+    auto link = std::make_shared<Link>();
     ZookeeperSession::Events events;
     events.session = [link](SessionEvent event) {
-      if (auto watches = link->lock()) watches->OnSession(event);
+      if (auto watches = link->watches.lock()) watches->OnSession(event);
     };
     events.node = [link](NodeEvent event, const std::string& path) {
-      if (auto watches = link->lock()) watches->OnNode(event, path);
+      if (auto watches = link->watches.lock()) watches->OnNode(event, path);
+    };
+    events.refused = [link](const absl::Status& why) {
+      if (auto calls = link->calls.lock()) calls->FailAll(why);
+      if (auto watches = link->watches.lock()) watches->Complain();
     };
     session_ = ZookeeperSession::Prepare(std::move(options), std::move(events), executor_);
     calls_ = std::make_shared<ZookeeperCalls>(session_, executor_);
     watches_ = std::make_shared<ZookeeperWatches>(session_, executor_, patience);
-    *link = watches_;
+    *link = {calls_, watches_};
     session_->Open();
   }
 
@@ -147,11 +155,12 @@ class ZookeeperStore final : public Store {
     watches_->StopCallbacks();
     // Before the session's own answers, so that open calls are told why; and after, for those that
     // other threads begin meanwhile.
-    executor_->Post([calls = calls_] { calls->CancelAll(); });
+    const absl::Status closed = absl::CancelledError("zookeeper: the store is closed");
+    executor_->Post([calls = calls_, closed] { calls->FailAll(closed); });
     session_->Close();
-    executor_->Post([calls = calls_, watches = watches_] {
+    executor_->Post([calls = calls_, watches = watches_, closed] {
       watches->Clear();
-      calls->CancelAll();
+      calls->FailAll(closed);
     });
   }
 
@@ -200,6 +209,24 @@ class ZookeeperStore final : public Store {
   std::shared_ptr<ZookeeperWatches> watches_;
 };
 
+// `user:password` of the URL's user info, else of Dubbo's parameters `username` and `password`; a
+// password goes with no other user than its own. As in Dubbo either may be empty.
+std::string CredentialsOf(const Url& url) {
+  std::string user = url.username();
+  std::string password = url.password();
+  const std::string other(url.Get("username"));
+  if (user.empty()) user = other;
+  if (password.empty() && (other.empty() || other == user)) {
+    password = std::string(url.Get("password"));
+  }
+  return user.empty() && password.empty() ? "" : absl::StrCat(user, ":", password);
+}
+
+absl::Status BadReaders(const Url& url, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("zookeeper ", url.address(), ": parameter acl-read: ", why));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Store>> OpenZookeeperStore(const Url& url,
@@ -222,8 +249,13 @@ absl::StatusOr<std::unique_ptr<Store>> OpenZookeeperStore(const Url& url,
     if (!parts.has_value() || parts->second == 0) server = JoinHostPort(server, kDefaultPort);
   }
   options.servers = absl::StrJoin(servers, ",");
-  if (!url.username().empty())
-    options.credentials = absl::StrCat(url.username(), ":", url.password());
+  options.credentials = CredentialsOf(url);
+  auto readers = zookeeper_internal::ParseReaders(url.Get("acl-read"));
+  if (!readers.ok()) return BadReaders(url, readers.status().message());
+  if (!readers->empty() && options.credentials.empty()) {
+    return BadReaders(url, "of use only with username and password; without, everybody may read");
+  }
+  options.readers = *std::move(readers);
   options.timeout = absl::Milliseconds(*session);
   return std::unique_ptr<Store>(std::make_unique<ZookeeperStore>(
       std::move(options), absl::Milliseconds(*timeout), std::move(executor)));

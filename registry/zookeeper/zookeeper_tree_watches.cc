@@ -147,6 +147,7 @@ void ZookeeperWatches::TakeReplies(Tree& tree, const std::vector<std::string>& n
       continue;
     }
     tree.touched.insert(names[i]);
+    tree.unread.erase(names[i]);
     if (reply.ok()) {
       node.error = absl::StatusCode::kOk;
       node.fresh = ToValue(std::move(reply), session_->session_id());
@@ -155,10 +156,10 @@ void ZookeeperWatches::TakeReplies(Tree& tree, const std::vector<std::string>& n
     if (!reply.missing()) {
       // What was known of it stays. Its names' watch does not tell when it can be read: asked
       // again.
+      tree.unread_why = reply.ToStatus(ChildOf(tree.prefix, names[i]));
       if (node.error != reply.code) {
         node.error = reply.code;
-        Log(LogLevel::kWarning,
-            absl::StrCat(reply.ToStatus(ChildOf(tree.prefix, names[i])).message(), "; left out"));
+        Log(LogLevel::kWarning, absl::StrCat(tree.unread_why.message(), "; left out"));
       }
       tree.unread.insert(names[i]);
       RetryLater();
@@ -202,6 +203,12 @@ void ZookeeperWatches::ShowTree(Tree& tree) {
     node.fresh.reset();
   }
   tree.touched.clear();
+  const auto shown = [](const auto& entry) { return entry.second.shown.has_value(); };
+  if (!tree.unread.empty() && delta.empty() &&
+      std::none_of(tree.nodes.begin(), tree.nodes.end(), shown)) {
+    // No children, and none that may be read, are not the same.
+    return FailTree(tree, tree.unread_why);
+  }
   const bool tell = !tree.known || !tree.error.ok() || !delta.empty();
   tree.known = true;
   tree.error = absl::OkStatus();

@@ -105,9 +105,12 @@ void ZookeeperSession::KeepOn() {
 }
 
 absl::Status ZookeeperSession::WhyNotConnected() const {
-  return absl::UnavailableError(absl::StrCat(
-      "zookeeper ", options_.servers,
-      refused_ ? ": the credentials are refused" : ": not connected; is it there, and reachable?"));
+  const std::string where = absl::StrCat("zookeeper ", options_.servers);
+  if (refused_) {
+    return absl::PermissionDeniedError(absl::StrCat(where, ": ", kLoginRefused));
+  }
+  return absl::UnavailableError(
+      absl::StrCat(where, ": not connected; is it there, and reachable?"));
 }
 
 }  // namespace zookeeper_internal

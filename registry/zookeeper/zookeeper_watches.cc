@@ -194,20 +194,25 @@ void ZookeeperWatches::SyncMarked() {
 }
 
 void ZookeeperWatches::ComplainLater() {
+  if (session_->refused()) return Complain();
   if (session_->connected() || std::exchange(complaining_, true)) return;
   executor_->PostAfter(patience_, [weak = weak_from_this()] {
     auto self = weak.lock();
     if (self == nullptr) return;
     self->complaining_ = false;
-    if (self->session_->connected() || self->session_->closed()) return;
-    const absl::Status why = self->session_->WhyNotConnected();
-    for (const auto& [key, value] : std::map(self->values_)) {
-      if (!value->known) self->FailValue(*value, Annotate(why, key));
-    }
-    for (const auto& [prefix, tree] : std::map(self->trees_)) {
-      if (!tree->known) self->FailTree(*tree, Annotate(why, prefix));
-    }
+    self->Complain();
   });
+}
+
+void ZookeeperWatches::Complain() {
+  if (session_->connected() || session_->closed()) return;
+  const absl::Status why = session_->WhyNotConnected();
+  for (const auto& [key, value] : std::map(values_)) {
+    if (!value->known) FailValue(*value, Annotate(why, key));
+  }
+  for (const auto& [prefix, tree] : std::map(trees_)) {
+    if (!tree->known) FailTree(*tree, Annotate(why, prefix));
+  }
 }
 
 void ZookeeperWatches::RetryLater() {

@@ -81,6 +81,8 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
 
   void OnNode(NodeEvent event, const std::string& path);
   void OnSession(SessionEvent event);
+  // Tells the watches that know nothing yet why there is no connection.
+  void Complain();
 
   // No callback runs afterwards. From any thread.
   void StopCallbacks() { gate_.Close(); }
@@ -111,6 +113,7 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
     std::unordered_map<std::string, Node> nodes;
     std::set<std::string> marked;   // children to read
     std::set<std::string> unread;   // children that could not be read; marked again a little later
+    absl::Status unread_why;        // of one of them
     std::set<std::string> touched;  // children that may differ from what was shown
     bool list = true;               // the names have to be read
     bool busy = false;

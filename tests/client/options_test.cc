@@ -373,6 +373,21 @@ TEST(OptionsTest, CredentialsStayWithTheirRegistry) {
   options = Load({}, {{"DUBBO_REGISTRY_USERNAME", "other"}}, file);
   EXPECT_EQ(FromUrl(*options, "user"), "other");
   EXPECT_EQ(FromUrl(*options, "password"), "");
+  // Parameters of the URL are a part of it.
+  options = Load(WithRegistry("zookeeper://h:1?username=u&password=own"),
+                 {{"DUBBO_REGISTRY_USERNAME", "other"}, {"DUBBO_REGISTRY_PASSWORD", "env"}});
+  EXPECT_EQ(FromUrl(*options, "user"), "u");
+  EXPECT_EQ(FromUrl(*options, "password"), "own");
+  options = Load(WithRegistry("zookeeper://me@h:1?username=u&password=own"), {});
+  EXPECT_EQ(FromUrl(*options, "user"), "me");
+  EXPECT_EQ(FromUrl(*options, "password"), "");
+  // So is a parameter that has a key of its own.
+  const std::string parameters =
+      WriteFile("parameters.properties",
+                "dubbo.registry.address=zookeeper://h:1\n"
+                "dubbo.registry.parameters.username=u\ndubbo.registry.parameters.password=p\n");
+  EXPECT_EQ(Load({}, {}, parameters)->registry, "zookeeper://u:p@h:1");
+  EXPECT_EQ(Load(WithRegistry(), {}, parameters)->registry, kZookeeper);
 }
 
 TEST(OptionsTest, WildcardsAreNoHost) {

@@ -6,6 +6,7 @@
 #                      (ca.pem, client.pem, client.key; password "password").
 #   ZK_SASL=1          SASL login with DIGEST-MD5: user "ann", password "secret".
 #   ZK_SUPER=1         digest super user: "super:admin" may do everything.
+#   ZK_NO_DIGEST=1     refuses every digest login.
 #   ZK_HEAP=256m       Java heap.
 #   OWNER_PID=N        the server is killed when this process has ended.
 set -eu
@@ -74,6 +75,7 @@ if [ -n "${ZK_SUPER:-}" ]; then
   digest=$(printf super:admin | openssl dgst -sha1 -binary | base64)
   flags="$flags -Dzookeeper.DigestAuthenticationProvider.superDigest=super:$digest"
 fi
+[ -z "${ZK_NO_DIGEST:-}" ] || flags="$flags -Dzookeeper.DigestAuthenticationProvider.enabled=false"
 jars=/usr/share/java
 nohup java -Xmx"${ZK_HEAP:-256m}" $JVM_FLAGS $flags \
   -cp "$dir:$jars/zookeeper.jar:$jars/slf4j-log4j12.jar:$jars/log4j-1.2.jar:$jars/netty-codec.jar:$jars/netty-resolver.jar" \
