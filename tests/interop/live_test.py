@@ -308,10 +308,10 @@ class Login(unittest.TestCase):
 
     def java_provider(self):
         port = free_port()
-        # As most configure it; of a metadata report and a config centre there is no word, so Dubbo takes it for them too.
-        provider = Process(HERE / "java" / "run.sh", "provider", "--zk", self.server, "--prop", "dubbo.registry.username=svc",
-                           "--prop", "dubbo.registry.password=p4ss", "--app", "closed-java", "--port", port, "--protocol", "tri",
-                           "--register-mode", "instance", "--metadata", "remote", "--services", "order")
+        # Of a metadata report and a config centre there is no word: Dubbo takes the registry for both, with its login.
+        provider = Process(HERE / "java" / "run.sh", "provider", "--zk", self.server, "--zk-user", "svc", "--zk-password", "p4ss",
+                           "--app", "closed-java", "--port", port, "--protocol", "tri", "--register-mode", "instance",
+                           "--metadata", "remote", "--services", "order")
         self.addCleanup(provider.stop)
         end = time.monotonic() + START
         while '"ready"' not in provider.next_line(end):
