@@ -215,8 +215,8 @@ absl::Status MakeDirectory(const std::string& dir) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<LocalCentre>> EmbeddedCentre(const std::string& dir,
-                                                            bool read_only) {
+absl::StatusOr<std::shared_ptr<LocalCentre>> EmbeddedCentre(const std::string& dir, bool read_only,
+                                                            LeftBehind left_behind) {
   if (!read_only) {
     if (absl::Status status = MakeDirectory(dir); !status.ok()) return status;
   }
@@ -239,9 +239,11 @@ absl::StatusOr<std::shared_ptr<LocalCentre>> EmbeddedCentre(const std::string& d
   if (!owner.ok()) return owner.status();
   absl::StatusOr<std::unique_ptr<KeyValue>> data = OpenOwned(path, *std::move(owner));
   if (!data.ok()) return data.status();
-  if (absl::Status status = DropSessionKeys(**data); !status.ok()) {
-    failed = *std::move(data);
-    return status;
+  if (left_behind == LeftBehind::kDropped) {
+    if (absl::Status status = DropSessionKeys(**data); !status.ok()) {
+      failed = *std::move(data);
+      return status;
+    }
   }
   auto centre =
       std::make_shared<LocalCentre>(*std::move(data), MakeOptions(path, absl::OkStatus()));

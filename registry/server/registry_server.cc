@@ -13,13 +13,15 @@ using server_internal::RegistryHandler;
 
 class RegistryServer::Service {
  public:
-  Service(std::shared_ptr<LocalCentre> centre, RegistryServerOptions options)
+  Service(const std::shared_ptr<LocalCentre>& centre, RegistryServerOptions options)
       : options_(std::move(options)),
-        handler_(std::make_shared<RegistryHandler>(
-            std::move(centre), options_,
-            options_.timers != nullptr ? options_.timers : NewSerialExecutor("signpost-leases"))) {}
+        centre_(centre),
+        timers_(options_.timers != nullptr ? options_.timers
+                                           : NewSerialExecutor("signpost-leases")),
+        handler_(std::make_shared<RegistryHandler>(centre, options_, timers_)) {}
 
   absl::Status Start() {
+    if (absl::Status status = Adopt(); !status.ok()) return status;
     ThriftServerOptions options;
     options.host = options_.host;
     options.port = options_.port;
@@ -36,6 +38,7 @@ class RegistryServer::Service {
   void Stop() {
     // First the sessions: a waiting poll keeps its connection.
     handler_->Stop();
+    if (left_behind_ != nullptr) left_behind_->Close();
     if (server_ != nullptr) server_->Stop();
   }
 
@@ -45,14 +48,28 @@ class RegistryServer::Service {
   size_t connection_count() const { return server_->connection_count(); }
 
  private:
+  // What clients of a killed server have there stays for as long as they need to come back.
+  absl::Status Adopt() {
+    left_behind_ = NewLocalStore(centre_, timers_, LocalAnswers::kAtOnce);
+    absl::Status status = centre_->AdoptLeftBehind(*left_behind_);
+    if (!status.ok()) return status;
+    timers_->PostAfter(options_.left_behind, [weak = std::weak_ptr<Store>(left_behind_)] {
+      if (const auto left_behind = weak.lock()) left_behind->Close();
+    });
+    return absl::OkStatus();
+  }
+
   const RegistryServerOptions options_;
+  const std::shared_ptr<LocalCentre> centre_;
+  const std::shared_ptr<Executor> timers_;
+  std::shared_ptr<Store> left_behind_;
   const std::shared_ptr<RegistryHandler> handler_;
   std::unique_ptr<ThriftServer> server_;
 };
 
 absl::StatusOr<std::unique_ptr<RegistryServer>> RegistryServer::Start(
     std::shared_ptr<LocalCentre> centre, RegistryServerOptions options) {
-  auto service = std::make_unique<Service>(std::move(centre), std::move(options));
+  auto service = std::make_unique<Service>(centre, std::move(options));
   if (absl::Status status = service->Start(); !status.ok()) return status;
   return std::unique_ptr<RegistryServer>(new RegistryServer(std::move(service)));
 }

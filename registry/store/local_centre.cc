@@ -172,6 +172,10 @@ LocalCentre::LocalCentre(std::unique_ptr<KeyValue> data, Options options)
 
 LocalCentre::~LocalCentre() = default;
 
+absl::Status LocalCentre::AdoptLeftBehind(const Store& store) {
+  return state_->AdoptLeftBehind(store);
+}
+
 void LocalCentre::ExpireSession(const Store& store) { state_->ExpireSession(store); }
 
 void LocalCentre::SetOffline(bool offline) { state_->SetOffline(offline); }

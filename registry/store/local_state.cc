@@ -217,6 +217,37 @@ store_internal::LocalSession* LocalCentre::State::FindSession(uint64_t id) {
   return it == sessions_.end() ? nullptr : it->second.get();
 }
 
+std::shared_ptr<store_internal::LocalSession> LocalCentre::State::FindSession(const Store& handle) {
+  for (const auto& [id, session] : sessions_) {
+    if (session->handle == &handle) return session;
+  }
+  return nullptr;
+}
+
+absl::Status LocalCentre::State::AdoptLeftBehind(const Store& handle) {
+  MutexLock lock(mutex_);
+  const std::shared_ptr<LocalSession> session = FindSession(handle);
+  if (session == nullptr) return absl::FailedPreconditionError("the store is closed");
+  // Numbers of sessions begin anew with each process, so the number alone says nothing.
+  std::vector<KeyValue::Change> changes;
+  absl::Status status =
+      data_->Scan("", [&](absl::string_view key, const Record& record, std::string*) {
+        if (record.session == 0) return true;
+        std::string name(key);
+        const LocalSession* owner = FindSession(record.session);
+        if (owner != nullptr && owner->keys.count(name) > 0) return true;
+        Record adopted = record;
+        adopted.session = session->id;
+        changes.push_back({std::move(name), std::move(adopted)});
+        return true;
+      });
+  // No version changes, so there is nothing to tell.
+  if (status.ok() && !changes.empty()) status = data_->Write(changes, data_->last_version());
+  if (!status.ok()) return status;
+  for (const KeyValue::Change& change : changes) session->keys.insert(change.key);
+  return absl::OkStatus();
+}
+
 void LocalCentre::State::DropKeys(LocalSession& session) {
   std::vector<KeyValue::Change> changes;
   for (const std::string& key : session.keys) changes.push_back({key, std::nullopt});
@@ -255,19 +286,16 @@ std::vector<std::shared_ptr<store_internal::LocalWatch>> LocalCentre::State::Clo
 
 void LocalCentre::State::ExpireSession(const Store& handle) {
   MutexLock lock(mutex_);
-  for (auto it = sessions_.begin(); it != sessions_.end(); ++it) {
-    const std::shared_ptr<LocalSession> session = it->second;
-    if (session->handle != &handle) continue;
-    DropKeys(*session);
-    sessions_.erase(it);
-    session->id = next_session_++;
-    sessions_[session->id] = session;
-    for (const auto& watch : session_watches_) {
-      if (watch->session != session) continue;
-      Tell(watch, SessionEvent::kExpired);
-      Tell(watch, SessionEvent::kNewSession);
-    }
-    return;
+  const std::shared_ptr<LocalSession> session = FindSession(handle);
+  if (session == nullptr) return;
+  DropKeys(*session);
+  sessions_.erase(session->id);
+  session->id = next_session_++;
+  sessions_[session->id] = session;
+  for (const auto& watch : session_watches_) {
+    if (watch->session != session) continue;
+    Tell(watch, SessionEvent::kExpired);
+    Tell(watch, SessionEvent::kNewSession);
   }
 }
 

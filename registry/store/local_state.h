@@ -89,6 +89,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
                                             std::shared_ptr<Executor> executor);
   // Its keys and watches go. Gives the watches, whose gates the caller closes without the lock.
   std::vector<std::shared_ptr<LocalWatch>> CloseSession(LocalSession& session);
+  absl::Status AdoptLeftBehind(const Store& handle);
   void ExpireSession(const Store& handle);
   void SetOffline(bool offline);
   size_t watch_count();
@@ -106,6 +107,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   absl::Status Apply(const std::vector<KeyValue::Change>& changes);
   absl::StatusOr<int64_t> PutRecord(const std::string& key, std::string value, uint64_t session);
   LocalSession* FindSession(uint64_t id);
+  std::shared_ptr<LocalSession> FindSession(const Store& handle);
   void DropKeys(LocalSession& session);
   void Notify(const std::string& key);
   void Schedule(const std::shared_ptr<LocalWatch>& watch);

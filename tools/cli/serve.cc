@@ -35,7 +35,7 @@ int Serve(Invocation& call) {
   RegistryServerOptions options;
   options.host = UnbracketHost(address->first);
   options.port = address->second;
-  auto centre = EmbeddedCentre(arguments.dir, /*read_only=*/false);
+  auto centre = EmbeddedCentre(arguments.dir, /*read_only=*/false, LeftBehind::kKept);
   if (!centre.ok()) return Fail(call.err, "serve", centre.status());
   auto server = RegistryServer::Start(*std::move(centre), options);
   if (!server.ok()) return Fail(call.err, "serve", server.status());

@@ -155,6 +155,30 @@ TEST(EmbeddedCentreTest, OutlivesKillOfItsOwner) {
   EXPECT_TRUE(absl::IsNotFound(next.Get("/bound").status()));
 }
 
+// As a server opens it, whose clients live on.
+TEST(EmbeddedCentreTest, LeftBehindKeysAreAdopted) {
+  const std::string dir = NewDir();
+  Owner owner(dir);
+  owner.Kill();
+  const auto centre = EmbeddedCentre(dir, /*read_only=*/false, LeftBehind::kKept);
+  ASSERT_TRUE(centre.ok()) << centre.status();
+  EmbeddedFixture fixture(dir);
+  // Its session has the number of the owner's; what is bound is not its for that.
+  Handle other(fixture, "other");
+  Handle adopter(fixture, "adopter");
+  ASSERT_TRUE(other.Bind("/mine", "m").ok());
+  const int64_t version = other.Get("/bound")->version;
+  ASSERT_TRUE((*centre)->AdoptLeftBehind(adopter.store()).ok());
+  EXPECT_TRUE(adopter.Get("/bound")->owned);
+  EXPECT_FALSE(other.Get("/bound")->owned);
+  EXPECT_EQ(other.Get("/bound")->version, version);
+  adopter.store().Close();
+  EXPECT_TRUE(absl::IsNotFound(other.Get("/bound").status()));
+  EXPECT_EQ(other.Get("/mine")->value, "m");
+  EXPECT_EQ(other.Get("/kept")->value, "v");
+  EXPECT_TRUE(absl::IsFailedPrecondition((*centre)->AdoptLeftBehind(adopter.store())));
+}
+
 TEST(EmbeddedCentreTest, OneProcessSharesADirectory) {
   const std::string dir = NewDir();
   auto centre = EmbeddedCentre(dir, /*read_only=*/false);

@@ -142,6 +142,36 @@ TEST(RegistryServerTest, ASessionWithoutPollsEnds) {
   EXPECT_EQ(server->session_count(), 1u);
 }
 
+// After a kill: what the clients of the process before had bound.
+TEST(RegistryServerTest, LeftBehindKeysStayUntilTheirOwnersHadTimeToComeBack) {
+  KeyValue::Record record;
+  record.value = "v";
+  record.version = 5;
+  auto data = std::make_unique<MapKeyValue>();
+  ASSERT_TRUE(data->Write({{"/kept", record}}, 5).ok());
+  record.session = 1;
+  ASSERT_TRUE(data->Write({{"/back", record}, {"/dead", record}}, 5).ok());
+  SimulatedClock clock;
+  auto timers = std::make_shared<ManualExecutor>(clock);
+  RegistryServerOptions options;
+  options.timers = timers;
+  auto server =
+      StartServer(std::make_shared<LocalCentre>(std::move(data), LocalCentre::Options()), options);
+  WireClient client(server->port());
+  const int64_t session = client.Open(3600000);
+  EXPECT_TRUE(client->exists(session, "/back"));
+  EXPECT_TRUE(client->exists(session, "/dead"));
+  client->bind(session, "/back", "w");
+  timers->AdvanceAndRun(options.left_behind - absl::Milliseconds(1));
+  EXPECT_TRUE(client->exists(session, "/dead"));
+  timers->AdvanceAndRun(absl::Milliseconds(1));
+  EXPECT_FALSE(client->exists(session, "/dead"));
+  EXPECT_TRUE(client->exists(session, "/kept"));
+  server_wire::Value value;
+  client->get(value, session, "/back");
+  EXPECT_TRUE(value.owned);
+}
+
 TEST(RegistryServerTest, SessionsAreBounded) {
   RegistryServerOptions options;
   options.max_sessions = 2;
