@@ -27,6 +27,7 @@ class TcpProxy {
   void Release() { held_ = false; }
 
   std::string address() const;
+  uint16_t port() const { return port_; }
   // Port from which the newest connection reaches the target, to know it there; 0: none yet.
   uint16_t upstream_port() const { return upstream_port_; }
 

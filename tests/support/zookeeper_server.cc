@@ -72,6 +72,13 @@ absl::Status ZookeeperServer::Start() {
 
 absl::Status ZookeeperServer::Stop() { return Run("stop.sh", ""); }
 
+void ZookeeperServer::Kill() {
+  const pid_t server = pid();
+  if (server <= 0) return;
+  kill(server, SIGKILL);
+  Poll(absl::Seconds(10), [server] { return kill(server, 0) != 0; });
+}
+
 void ZookeeperServer::Wipe() { std::filesystem::remove_all(absl::StrCat(dir_, "/data")); }
 
 pid_t ZookeeperServer::pid() const {

@@ -24,6 +24,8 @@ class ZookeeperServer {
   // Starts it, also again after Stop: same port, same data. Returns when it serves.
   absl::Status Start();
   absl::Status Stop();
+  // SIGKILL; returns when the process has gone.
+  void Kill();
   // Removes all data. REQUIRES: it is stopped.
   void Wipe();
   // SIGSTOP and SIGCONT: connections stay, nothing answers.
