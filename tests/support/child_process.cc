@@ -80,6 +80,9 @@ int ChildProcess::Wait(absl::Duration timeout) {
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       ended_ = true;
       result_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+      // What it wrote may still be on its way; not for ever, as its own children may hold the pipe.
+      MutexLock lock(mutex_);
+      for (int i = 0; i < 50 && !closed_; ++i) changed_.WaitFor(mutex_, round);
       break;
     }
     MutexLock lock(mutex_);

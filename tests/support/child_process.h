@@ -27,7 +27,8 @@ class ChildProcess {
   std::string output();
 
   void Signal(int signal);
-  // The exit code, -signal if a signal ended it, -1000 if it still runs after `timeout`.
+  // The exit code, -signal if a signal ended it, -1000 if it still runs after `timeout`. output()
+  // is whole when it has ended.
   int Wait(absl::Duration timeout);
   pid_t pid() const { return pid_; }
 
