@@ -1,0 +1,5 @@
+namespace cpp example
+
+service Greeter {
+  string greet(1: string name)
+}

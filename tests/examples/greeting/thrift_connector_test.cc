@@ -1,0 +1,130 @@
+// The Thrift connections against the Thrift server, over the loopback.
+#include "signpost/examples/greeting/thrift_connector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "signpost/common/await.h"
+#include "signpost/common/clock.h"
+#include "signpost/examples/greeting/greeter_server.h"
+#include "tests/support/loopback.h"
+
+namespace example {
+namespace {
+
+using testing::HasSubstr;
+using Opened = absl::StatusOr<std::shared_ptr<Connection>>;
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+Opened Connect(Connector& connector, uint16_t port) {
+  return signpost::Await<Opened>(
+      kPatience, [&](auto done) { connector.Connect("127.0.0.1", port, std::move(done)); });
+}
+
+std::unique_ptr<GreeterServer> Serve(uint16_t port = 0) {
+  auto server = GreeterServer::Start("127.0.0.1", port,
+                                     [](const std::string& name) { return "hello " + name; });
+  EXPECT_TRUE(server.ok()) << server.status();
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+// Accepts by the kernel alone, and never answers.
+class SilentServer {
+ public:
+  SilentServer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = signpost::Loopback(0);
+    socklen_t length = sizeof(address);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(fd_, 8), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentServer() { close(fd_); }
+  uint16_t port() const { return port_; }
+
+ private:
+  const int fd_;
+  uint16_t port_ = 0;
+};
+
+TEST(ThriftConnectorTest, CallsOverOneConnection) {
+  const auto server = Serve();
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, server->port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  EXPECT_EQ(*(*connection)->Greet("Ann", kPatience), "hello Ann");
+  EXPECT_EQ(*(*connection)->Greet("Bob", kPatience), "hello Bob");
+}
+
+TEST(ThriftConnectorTest, NobodyListens) {
+  const auto connector = NewThriftConnector();
+  const uint16_t port = signpost::FreePort();
+  const Opened connection = Connect(*connector, port);
+  EXPECT_TRUE(absl::IsUnavailable(connection.status())) << connection.status();
+  EXPECT_THAT(connection.status().message(), HasSubstr(std::to_string(port)));
+}
+
+TEST(ThriftConnectorTest, TheServerEnds) {
+  auto server = Serve();
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, server->port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  EXPECT_TRUE((*connection)->Greet("Ann", kPatience).ok());
+  server->Stop();
+  server->Stop();
+  const auto answer = (*connection)->Greet("Ann", kPatience);
+  EXPECT_TRUE(absl::IsUnavailable(answer.status())) << answer.status();
+}
+
+TEST(ThriftConnectorTest, NoAnswer) {
+  const SilentServer server;
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, server.port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  const absl::Duration begun = signpost::Clock::Real().MonotonicNow();
+  const auto answer = (*connection)->Greet("Ann", absl::Milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
+  EXPECT_LT(signpost::Clock::Real().MonotonicNow() - begun, kPatience);
+}
+
+TEST(ThriftConnectorTest, AnAnswerThatIsTooLarge) {
+  auto server = GreeterServer::Start("127.0.0.1", 0,
+                                     [](const std::string&) { return std::string(2 << 20, 'x'); });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, (*server)->port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  EXPECT_TRUE(absl::IsUnavailable((*connection)->Greet("Ann", kPatience).status()));
+}
+
+TEST(ThriftConnectorTest, AnExceptionOfTheProvider) {
+  auto server = GreeterServer::Start("127.0.0.1", 0, [](const std::string&) -> std::string {
+    throw std::runtime_error("no greeting today");
+  });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, (*server)->port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  const auto answer = (*connection)->Greet("Ann", kPatience);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(answer.status().message(), HasSubstr("no greeting today"));
+}
+
+TEST(GreeterServerTest, APortThatIsTaken) {
+  const SilentServer taken;
+  const auto server =
+      GreeterServer::Start("127.0.0.1", taken.port(), [](const std::string& name) { return name; });
+  EXPECT_TRUE(absl::IsUnavailable(server.status())) << server.status();
+  EXPECT_THAT(server.status().message(), HasSubstr(std::to_string(taken.port())));
+}
+
+}  // namespace
+}  // namespace example
