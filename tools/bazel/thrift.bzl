@@ -22,7 +22,9 @@ def thrift_cc_library(name, src, services, visibility = None):
         srcs = [src],
         outs = hdrs + srcs,
         cmd = "mkdir -p $(RULEDIR)/gen && " +
-              "/usr/bin/thrift --gen cpp:no_skeleton -out $(RULEDIR)/gen $(location %s)" % src,
+              "/usr/bin/thrift --gen cpp:no_skeleton -out $(RULEDIR)/gen $(location %s) && " % src +
+              # Without a type of its own Thrift leaves out <base>_types.cpp.
+              "touch $(OUTS)",
     )
     cc_library(
         name = name,
