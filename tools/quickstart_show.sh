@@ -8,20 +8,29 @@ consumer="$3"
 # What the shell has set for other programs must not send the show elsewhere.
 unset "${!SIGNPOST_@}" "${!DUBBO_@}" "${!THRIFT_DUBBO_@}"
 dir="$(mktemp -d "${TMPDIR:-/tmp}/signpost-XXXXXX")"
-pids=()
+server=
 
 alive() { kill -0 "$1" 2>/dev/null; }
 pause() { read -rt 0.1 <> <(:) || true; }
 
+# end PID...: SIGTERM, and SIGKILL after 5 s.
+end() {
+  local guard
+  kill -TERM "$@" 2>/dev/null || true
+  { read -rt 5 <> <(:) || kill -KILL "$@"; } 2>/dev/null &
+  guard=$!
+  wait "$@" 2>/dev/null || true
+  kill -KILL "$guard" 2>/dev/null || true
+  wait "$guard" 2>/dev/null || true
+}
+
+# The registry last: who leaves tells it.
 finish() {
-  local code=$? pid round
-  trap '' INT TERM
-  for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
-  for pid in "${pids[@]}"; do
-    for round in {1..50}; do alive "$pid" && pause || break; done
-    kill -KILL "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
+  local code=$? others
+  trap '' INT TERM HUP
+  others="$(jobs -pr | grep -vx "$server" || true)"
+  [ -z "$others" ] || end $others
+  [ -z "$server" ] || end "$server"
   rm -rf "$dir"
   exit "$code"
 }
@@ -40,9 +49,9 @@ fail() {
 start() {
   local name="$1"
   shift
-  "$@" >"$dir/$name" 2>&1 &
+  : >"$dir/$name"
+  "$@" >>"$dir/$name" 2>&1 &
   started=$!
-  pids+=("$started")
 }
 
 # wait_for FILE TEXT: until the file holds it, at most 15 s.
@@ -61,23 +70,27 @@ start_provider() {
   start "$1" "$provider" --registry="$registry?session=4000"
   wait_for "$1" "serving "
   address="$(sed -n 's/^serving //p' "$dir/$1")"
-  echo "   process $started listens on $address and has registered:"
-  grep '^registered ' "$dir/$1" | indent
+  echo "   process $started listens on $address and has"
+  grep '^registered /services' "$dir/$1" | indent
 }
 
-# Waits for 30 more calls and counts who answered them.
+# Counts who answers the next 30 calls.
 show_calls() {
-  local before last
-  before="$(wc -l <"$dir/consumer")"
+  local last
   last="$(sed -n 's/^call \([0-9]*\).*/\1/p' "$dir/consumer" | tail -1)"
-  wait_for consumer "call $((${last:-0} + 31))"
-  tail -n "+$((before + 1))" "$dir/consumer" | awk '
-    / failed: /       { failed++ }
-    /^call .* from / { sub(/ \(try .*/, ""); answers[$NF]++ }
+  last=$((${last:-0} + 1)) # one may be under way
+  wait_for consumer "call $((last + 30))"
+  awk -v last="$last" '
+    /^call / && $2 + 0 > last && $2 + 0 <= last + 30 {
+      if (/ failed: /) failed++
+      sub(/ \(try .*/, "")
+      if (/ from /) answers[$NF]++
+    }
     END {
-      for (address in answers) print "   " answers[address] " calls answered by " address
+      for (address in answers) print "   " answers[address] " calls answered by " address | "sort -k5"
+      close("sort -k5")
       print "   " failed + 0 " calls failed"
-    }' | sort -k5
+    }' "$dir/consumer"
 }
 
 run() { # COMMAND...: shows the command and what it prints
@@ -89,18 +102,20 @@ say "A registry: \`signpost serve\`"
 registry=signpost://127.0.0.1:2280
 flags=
 start serve "$signpost" serve --dir="$dir/registry"
+server=$started
 for _ in {1..150}; do
-  if grep -q "listening on" "$dir/serve" || ! alive "$started"; then break; fi
+  if grep -q "listening on" "$dir/serve" || ! alive "$server"; then break; fi
   pause
 done
 if ! grep -q "listening on" "$dir/serve"; then
   echo "   Port 2280, its own, is taken; it gets another one, which the commands below must name."
   start serve "$signpost" serve --dir="$dir/registry" --listen=127.0.0.1:0
+  server=$started
   wait_for serve "listening on "
   registry="signpost://$(sed -n 's/^listening on //p' "$dir/serve")"
   flags="--registry=$registry"
 fi
-echo "   process $started, $registry"
+echo "   process $server, $registry"
 echo "   It knows which process offers what. In production this would be ZooKeeper."
 
 say "Two processes of the application \`greeting\` start"
@@ -109,15 +124,14 @@ first_pid=$started
 first=$address
 start_provider second
 second=$address
-echo "   Each registers itself once, as an instance of \`greeting\`, when its port listens. That"
-echo "   \`greeting\` provides org.example.Greeter stands beside it, once for all instances."
+echo "   Each registers itself once, as an instance of \`greeting\`, when its port listens. Beside that"
+echo "   stands which application provides org.example.Greeter, and what this version of it exports."
 
 say "A consumer calls org.example.Greeter ten times a second"
 start consumer "$consumer" --rate=10 --registry="$registry"
-consumer_pid=$started
 wait_for consumer "open $first"
 wait_for consumer "open $second"
-echo "   process $consumer_pid asked the registry for the service by name, and keeps a connection to each"
+echo "   process $started asked the registry for the service by name, and keeps a connection to each"
 echo "   address that it was told. Three seconds of calls:"
 show_calls
 
@@ -129,10 +143,11 @@ say "$first dies: kill -9 $first_pid"
 kill -KILL "$first_pid"
 wait "$first_pid" 2>/dev/null || true
 show_calls
-echo "   Calls that reached the dead process were made again on the other one."
+echo "   The call that met the dead process was made again on the other one at once:"
+grep -m 1 '(try ' "$dir/consumer" | indent || true
 wait_for consumer "cancel $first"
 echo "   It did not say good-bye, so its address stayed until its session ended (4 s in this show)."
-echo "   Now it is off the list, and the consumer has stopped trying to reach it:"
+echo "   Now it is off the list, and the consumer has stopped trying to reach it. It says:"
 grep -E "^(close|cancel) $first" "$dir/consumer" | tail -2 | indent
 
 say "A third process of \`greeting\` starts"

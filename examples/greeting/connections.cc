@@ -46,7 +46,8 @@ class Connections::State : public std::enable_shared_from_this<Connections::Stat
       MutexLock lock(mutex_);
       const auto found = open_.find(address);
       if (found == open_.end() || found->second.value_or(nullptr) != connection) return;
-      found->second = why;  // nobody else shall try it
+      // Nobody else shall try it.
+      found->second = signpost::Annotate(absl::UnavailableError(why.message()), address);
     }
     Post([address, connection, why](State& self) { self.Reopen(address, connection, why); });
   }
@@ -111,7 +112,7 @@ class Connections::State : public std::enable_shared_from_this<Connections::Stat
     if (found == peers_.end()) {
       Peer peer{endpoint->host, endpoint->port, Backoff(backoff_)};
       found = peers_.emplace(address, std::move(peer)).first;
-      SetOpen(address, absl::UnavailableError(absl::StrCat(address, ": being connected to")));
+      SetOpen(address, absl::UnavailableError("being connected to"));
       Connect(address, found->second);
     }
     ++found->second.uses;
@@ -160,7 +161,7 @@ class Connections::State : public std::enable_shared_from_this<Connections::Stat
     Peer& peer = found->second;
     peer.attempt = 0;
     if (!result.ok()) {
-      SetOpen(address, result.status());
+      SetOpen(address, absl::UnavailableError(result.status().message()));
       const absl::Duration delay = RetryLater(address, peer);
       return Tell(Kind::kRetry, address,
                   absl::StrCat(result.status().message(), "; next try in ",
@@ -194,8 +195,10 @@ class Connections::State : public std::enable_shared_from_this<Connections::Stat
     if (connection.ok()) {
       ++opened_;
       changed_.SignalAll();
+      open_.insert_or_assign(address, *std::move(connection));
+    } else {
+      open_.insert_or_assign(address, signpost::Annotate(connection.status(), address));
     }
-    open_.insert_or_assign(address, std::move(connection));
   }
 
   void Tell(Kind kind, const std::string& address, absl::string_view why) {

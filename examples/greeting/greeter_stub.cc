@@ -35,24 +35,24 @@ GreeterStub::GreeterStub(std::shared_ptr<signpost::Directory> directory, Connect
 absl::StatusOr<Greeting> GreeterStub::Greet(const std::string& name) const {
   const absl::Duration end = Now() + limits_.call_timeout;
   std::vector<std::shared_ptr<Connection>> tried;
-  absl::Status last;
+  absl::Status last = absl::DeadlineExceededError("no time for a call");
   while (tried.size() < limits_.tries) {
+    const absl::Duration left = end - Now();
+    if (left <= absl::ZeroDuration()) break;
     const uint64_t opened = connections_.opened();
     absl::StatusOr<Choice> choice = Choose(tried);
     if (!choice.ok()) return tried.empty() ? choice.status() : last;
-    const absl::Duration left = end - Now();
     if (choice->connection == nullptr) {
-      // The first call of a process, or nobody answers: one may be opened yet.
+      // The first call of a process, or nobody answers: a connection may be opened yet.
       if (tried.empty()) last = choice->why;
-      if (left <= absl::ZeroDuration() || !connections_.AwaitOpened(opened, left)) break;
+      if (!connections_.AwaitOpened(opened, left)) break;
       continue;
     }
-    absl::StatusOr<std::string> answer =
-        Try(*choice, name, std::clamp(left, absl::Milliseconds(1), limits_.try_timeout));
+    absl::StatusOr<std::string> answer = Try(*choice, name, std::min(left, limits_.try_timeout));
     tried.push_back(choice->connection);
     if (answer.ok()) return Greeting{*std::move(answer), tried.size()};
     last = answer.status();
-    if (!signpost::IsRetryable(last) || left <= limits_.try_timeout) break;
+    if (!signpost::IsRetryable(last)) break;
   }
   return last;
 }
@@ -86,9 +86,10 @@ absl::StatusOr<std::string> GreeterStub::Try(Choice& choice, const std::string& 
   auto answer = choice.connection->Greet(name, timeout);
   directory_->Done(choice.picked, Outcome(answer.status(), Now() - begun));
   if (answer.ok()) return answer;
-  const absl::Status status = signpost::Annotate(answer.status(), address);
-  if (signpost::IsRetryable(status)) connections_.Broken(address, choice.connection, status);
-  return status;
+  if (signpost::IsRetryable(answer.status())) {
+    connections_.Broken(address, choice.connection, answer.status());
+  }
+  return signpost::Annotate(answer.status(), address);
 }
 
 }  // namespace example

@@ -6,6 +6,7 @@
 //   provider --listen=0.0.0.0:50051 --registry=zookeeper://127.0.0.1:2181
 #include <gflags/gflags.h>
 #include <signal.h>
+#include <thrift/TOutput.h>
 
 #include <iostream>
 #include <memory>
@@ -47,7 +48,7 @@ class Greeter {
 
 absl::Status Run(const sigset_t& stop) {
   const auto listen = signpost::SplitHostPort(FLAGS_listen);
-  if (!listen.has_value() || listen->first.empty()) {
+  if (!listen.has_value() || listen->first.empty() || listen->first == FLAGS_listen) {
     return absl::InvalidArgumentError(absl::StrCat("--listen=", FLAGS_listen, ": not HOST:PORT"));
   }
   signpost::ClientOptions options;
@@ -59,7 +60,7 @@ absl::Status Run(const sigset_t& stop) {
   // First listen, then register: whoever finds the address can call it.
   Greeter greeter;
   auto server =
-      GreeterServer::Start(signpost::UnbracketHost(listen->first), listen->second,
+      GreeterServer::Start(listen->first, listen->second,
                            [&greeter](const std::string& name) { return greeter.Greet(name); });
   if (!server.ok()) return server.status();
   signpost::Provider& provider = (*client)->provider();
@@ -98,7 +99,10 @@ int main(int argc, char** argv) {
     std::cerr << "provider: what is " << argv[1] << "? See --helpshort\n";
     return 2;
   }
-  const absl::Status status = example::Run(example::BlockStopSignals());
+  const sigset_t stop = example::BlockStopSignals();
+  // Thrift writes to stderr what it then throws, and each connection that ends.
+  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+  const absl::Status status = example::Run(stop);
   if (!status.ok()) std::cerr << "provider: " << status.message() << "\n";
   return status.ok() ? 0 : 1;
 }

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/mutex.h"
-#include "signpost/common/url.h"
 #include "signpost/examples/greeting/Greeter.h"
 
 namespace example {
@@ -103,8 +102,7 @@ class ThriftConnector final : public Connector {
     try {
       socket->open();
     } catch (const TException& error) {
-      return absl::UnavailableError(
-          absl::StrCat(signpost::JoinHostPort(host, port), ": cannot connect: ", error.what()));
+      return absl::UnavailableError(absl::StrCat("cannot connect: ", error.what()));
     }
     return std::make_shared<ThriftConnection>(socket);
   }

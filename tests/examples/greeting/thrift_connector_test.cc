@@ -66,10 +66,9 @@ TEST(ThriftConnectorTest, CallsOverOneConnection) {
 
 TEST(ThriftConnectorTest, NobodyListens) {
   const auto connector = NewThriftConnector();
-  const uint16_t port = signpost::FreePort();
-  const Opened connection = Connect(*connector, port);
+  const Opened connection = Connect(*connector, signpost::FreePort());
   EXPECT_TRUE(absl::IsUnavailable(connection.status())) << connection.status();
-  EXPECT_THAT(connection.status().message(), HasSubstr(std::to_string(port)));
+  EXPECT_THAT(connection.status().message(), HasSubstr("cannot connect"));
 }
 
 TEST(ThriftConnectorTest, TheServerEnds) {
