@@ -36,12 +36,12 @@ void SetParameter(absl::string_view pair, Url::Parameters& parameters) {
 Url::Parameters ParseParameters(absl::string_view text) {
   Url::Parameters parameters;
   while (!text.empty()) {
-    // What stands behind a secret without a `=` is more of it: shown, it would be half a password.
-    const bool secret = IsSecretParameter(text.substr(0, text.find_first_of("=&;")));
     size_t end = text.find_first_of("&;");
-    while (secret && end != absl::string_view::npos) {
+    // What stands behind a secret without a `=` is more of it: shown, it would be half a password.
+    while (end != absl::string_view::npos) {
       const size_t next = text.find_first_of("=&;", end + 1);
       if (next != absl::string_view::npos && text[next] == '=') break;
+      if (!IsSecretParameter(text.substr(0, text.find_first_of("=&;")))) break;
       end = next;
     }
     SetParameter(text.substr(0, end), parameters);
