@@ -167,7 +167,8 @@ int Watch(Invocation& call) {
   absl::Status state = absl::DeadlineExceededError("no answer");
   Subscription subscription = (*directory)->OnChange([&](const ServiceAddresses& addresses) {
     state = addresses.state;
-    known = known || !IsRetryable(state) || !addresses.list->empty();
+    const bool answered = !IsRetryable(state) && !absl::IsPermissionDenied(state);
+    known = known || answered || !addresses.list->empty();
     const std::vector<Endpoint> endpoints = Sorted(*addresses.list);
     const auto& delta = addresses.delta;
     if (arguments.json) {
