@@ -97,11 +97,15 @@ void StoreServiceDiscovery::Unregister(const ServiceInstance& instance, const Ca
     std::move(done)(gone ? absl::OkStatus() : Annotate(status, path));
   };
   store_->Get(path, options,
-              [weak = std::weak_ptr<Store>(store_), path, deadline = Deadline(clock_, options),
+              [weak = std::weak_ptr<Store>(store_), path, value = ToCuratorJson(instance),
+               deadline = Deadline(clock_, options),
                end = std::move(end)](absl::StatusOr<StoreValue> there) mutable {
                 if (!there.ok()) return std::move(end)(there.status());
-                // Of the process that serves at this address now.
-                if (there->session_bound && !there->owned) return std::move(end)(absl::OkStatus());
+                // Of the process that serves at this address now, unless it is what a session of
+                // ours wrote that has ended since: a value has the time of its registration.
+                if (there->session_bound && !there->owned && there->value != value) {
+                  return std::move(end)(absl::OkStatus());
+                }
                 auto store = weak.lock();
                 if (store == nullptr) return std::move(end)(absl::CancelledError("closed"));
                 store->Delete(path, there->version, deadline.Left(), std::move(end));

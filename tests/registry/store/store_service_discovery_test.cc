@@ -91,10 +91,10 @@ TEST_F(StoreServiceDiscoveryTest, TheNodeOfAnotherSessionIsLeftAlone) {
   StoreServiceDiscovery old_one(old_store, StoreLayout(), absl::Seconds(60), clock_);
   StoreServiceDiscovery new_one(new_store, StoreLayout(), absl::Seconds(60), clock_);
   const ServiceInstance instance = Instance("192.0.2.1");
-  for (auto* each : {&old_one, &new_one}) {
-    each->Register(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
-    executor_->RunUntilIdle();
-  }
+  const ServiceInstance newer = Instance("192.0.2.1", 2);
+  old_one.Register(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  new_one.Register(newer, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  executor_->RunUntilIdle();
   const auto there = [&] {
     std::optional<bool> answer;
     old_store->Exists(old_one.PathOf(instance), {}, [&](absl::StatusOr<bool> e) { answer = *e; });
@@ -104,11 +104,28 @@ TEST_F(StoreServiceDiscoveryTest, TheNodeOfAnotherSessionIsLeftAlone) {
   old_one.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
   executor_->RunUntilIdle();
   EXPECT_EQ(there(), true);
-  new_one.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  new_one.Unregister(newer, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
   executor_->RunUntilIdle();
   EXPECT_EQ(there(), false);
-  new_one.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  new_one.Unregister(newer, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
   executor_->RunUntilIdle();
+}
+
+// A provider that stops just after its session was lost: what it wrote need not wait for its end.
+TEST_F(StoreServiceDiscoveryTest, TheNodeOfALostSessionOfOursIsTakenOff) {
+  auto lost = Open();
+  auto store = Open();
+  StoreServiceDiscovery before(lost, StoreLayout(), absl::Seconds(60), clock_);
+  StoreServiceDiscovery now(store, StoreLayout(), absl::Seconds(60), clock_);
+  const ServiceInstance instance = Instance("192.0.2.1");
+  before.Register(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  executor_->RunUntilIdle();
+  now.Unregister(instance, {}, [](absl::Status s) { EXPECT_TRUE(s.ok()) << s; });
+  executor_->RunUntilIdle();
+  std::optional<bool> there;
+  store->Exists(now.PathOf(instance), {}, [&](absl::StatusOr<bool> e) { there = *e; });
+  executor_->RunUntilIdle();
+  EXPECT_EQ(there, false);
 }
 
 TEST_F(StoreServiceDiscoveryTest, WritesNothingThatWouldBlindPeers) {
