@@ -59,6 +59,9 @@ const absl::Duration kBack = kMaxBackoff + kRoom;
 // An emptied ZooKeeper refuses whoever has seen newer writes than it has. Such a client starts anew
 // when it has had no connection for the time of its session.
 const absl::Duration kAnew = kSession + kBack;
+// Of a provider that is back in time after the registry was away: ZooKeeper counts it from its own
+// start on (and grants 10 s at most, 20 ticks).
+const absl::Duration kInTime = kBack;
 // A process has started, connected and registered.
 constexpr absl::Duration kStarted = absl::Seconds(15 * kSlowness);
 
@@ -353,8 +356,8 @@ TEST_P(FaultsTest, ConsumerThatWasCutOffSeesWhatHappenedMeanwhile) {
 }
 
 TEST_P(FaultsTest, KilledRegistryIsBackWithItsData) {
-  auto first = Provide(kFirst);
-  auto second = Provide(kSecond);
+  auto first = Provide(kFirst, registry_->Url(kInTime));
+  auto second = Provide(kSecond, registry_->Url(kInTime));
   ASSERT_TRUE(history_->Becomes({kFirst, kSecond}, kRoom));
   history_->Forget();
   KillRegistry();
@@ -397,13 +400,14 @@ TEST_P(FaultsTest, KilledRegistryIsBackEmpty) {
 
 // Longer than anybody's session.
 TEST_P(FaultsTest, RegistryThatIsAwayForLongIsBackWithItsData) {
-  auto first = Provide(kFirst);
-  auto second = Provide(kSecond);
+  auto first = Provide(kFirst, registry_->Url(kInTime));
+  auto second = Provide(kSecond, registry_->Url(kInTime));
   ASSERT_TRUE(history_->Becomes({kFirst, kSecond}, kRoom));
   history_->Forget();
   KillRegistry();
-  const absl::Duration end = Clock::Real().MonotonicNow() + 2 * kSession;
-  EXPECT_TRUE(Poll(2 * kSession + kRoom, [&] { return Clock::Real().MonotonicNow() > end; }));
+  const absl::Duration end = Clock::Real().MonotonicNow() + kInTime + kSession;
+  EXPECT_TRUE(
+      Poll(kInTime + kSession + kRoom, [&] { return Clock::Real().MonotonicNow() > end; }));
   EXPECT_TRUE(directory_->Pick(Request()).ok());
   StartRegistry();
   auto third = Provide(kThird);
@@ -416,7 +420,7 @@ TEST_P(FaultsTest, RegistryThatIsAwayForLongIsBackWithItsData) {
 }
 
 TEST_P(FaultsTest, ProviderThatDiesWhileTheRegistryIsAwayGoesWhenItIsBack) {
-  auto first = Provide(kFirst);
+  auto first = Provide(kFirst, registry_->Url(kInTime));
   auto dies = Provide(kThird);
   ASSERT_TRUE(history_->Becomes({kFirst, kThird}, kRoom));
   history_->Forget();
