@@ -226,7 +226,7 @@ void ZookeeperWatches::ShowTree(Tree& tree) {
 }
 
 void ZookeeperWatches::FailTree(Tree& tree, const absl::Status& status) {
-  if (!tree.error.ok()) return;
+  if (tree.error.code() == status.code()) return;
   tree.error = status;
   const auto listeners = tree.listeners;
   for (const auto& listener : listeners) Tell(listener, status);

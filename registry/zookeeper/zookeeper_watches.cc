@@ -126,7 +126,7 @@ void ZookeeperWatches::ShowValue(Value& value, absl::StatusOr<StoreValue> now) {
 }
 
 void ZookeeperWatches::FailValue(Value& value, const absl::Status& status) {
-  if (!value.error.ok()) return;
+  if (value.error.code() == status.code()) return;
   value.error = status;
   const auto listeners = value.listeners;
   for (const auto& listener : listeners) Tell(listener, status);
