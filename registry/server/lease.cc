@@ -180,14 +180,17 @@ class Lease::Mailbox final : public Executor, public std::enable_shared_from_thi
 
 std::shared_ptr<Lease> Lease::Open(std::shared_ptr<LocalCentre> centre, LeaseOptions options,
                                    std::shared_ptr<Executor> timers, std::function<void()> on_end) {
-  std::shared_ptr<Lease> lease(new Lease(options, std::move(timers), std::move(on_end)));
-  lease->store_ = NewLocalStore(std::move(centre), lease->mailbox_, LocalAnswers::kAtOnce);
+  std::shared_ptr<Lease> lease(
+      new Lease(std::move(centre), options, std::move(timers), std::move(on_end)));
+  lease->store_ = NewLocalStore(lease->centre_, lease->mailbox_, LocalAnswers::kAtOnce);
   lease->Arm(options.ttl);
   return lease;
 }
 
-Lease::Lease(LeaseOptions options, std::shared_ptr<Executor> timers, std::function<void()> on_end)
-    : options_(options),
+Lease::Lease(std::shared_ptr<LocalCentre> centre, LeaseOptions options,
+             std::shared_ptr<Executor> timers, std::function<void()> on_end)
+    : centre_(std::move(centre)),
+      options_(options),
       timers_(std::move(timers)),
       mailbox_(std::make_shared<Mailbox>(options_, timers_)),
       on_end_(std::move(on_end)) {}
@@ -268,7 +271,7 @@ void Lease::EndIfSilent() {
   }
 }
 
-void Lease::End() {
+void Lease::End(Keys keys) {
   std::map<int64_t, Subscription> watches;
   std::function<void()> on_end;
   {
@@ -280,7 +283,10 @@ void Lease::End() {
   }
   mailbox_->End();
   watches.clear();
-  if (store_ != nullptr) store_->Close();
+  if (store_ != nullptr) {
+    if (keys == Keys::kLeftBehind) centre_->LeaveBehind(*store_);
+    store_->Close();
+  }
   if (on_end != nullptr) on_end();
 }
 

@@ -58,17 +58,21 @@ class Lease : public std::enable_shared_from_this<Lease> {
   std::optional<std::vector<WatchEvent>> Poll(int64_t acknowledged, absl::Duration wait,
                                               bool fetch);
 
-  // Session-bound keys and watches go; polls return. Idempotent. Not from a watch's callback.
-  void End();
+  // Watches go, polls return; session-bound keys go too, or stay in the centre for the next server.
+  // Idempotent. Not from a watch's callback.
+  enum class Keys { kDropped, kLeftBehind };
+  void End(Keys keys = Keys::kDropped);
   bool ended() const;
 
  private:
   class Mailbox;
 
-  Lease(LeaseOptions options, std::shared_ptr<Executor> timers, std::function<void()> on_end);
+  Lease(std::shared_ptr<LocalCentre> centre, LeaseOptions options, std::shared_ptr<Executor> timers,
+        std::function<void()> on_end);
   void Arm(absl::Duration delay);
   void EndIfSilent();
 
+  const std::shared_ptr<LocalCentre> centre_;
   const LeaseOptions options_;
   const std::shared_ptr<Executor> timers_;
   const std::shared_ptr<Mailbox> mailbox_;

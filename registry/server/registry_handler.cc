@@ -193,7 +193,7 @@ void RegistryHandler::Stop() {
     leases_->stopped = true;
     for (const auto& [session, lease] : leases_->by_session) leases.push_back(lease);
   }
-  for (const auto& lease : leases) lease->End();
+  for (const auto& lease : leases) lease->End(Lease::Keys::kLeftBehind);
 }
 
 }  // namespace signpost::server_internal

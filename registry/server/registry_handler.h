@@ -42,7 +42,7 @@ class RegistryHandler final : public server_wire::RegistryServiceIf {
             int64_t wait_ms, bool fetch) override;
 
   size_t session_count() const;
-  // All sessions end; no new ones.
+  // All sessions end, what they have bound is left behind; no new ones.
   void Stop();
 
  private:

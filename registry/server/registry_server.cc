@@ -38,7 +38,10 @@ class RegistryServer::Service {
   void Stop() {
     // First the sessions: a waiting poll keeps its connection.
     handler_->Stop();
-    if (left_behind_ != nullptr) left_behind_->Close();
+    if (left_behind_ != nullptr) {
+      centre_->LeaveBehind(*left_behind_);
+      left_behind_->Close();
+    }
     if (server_ != nullptr) server_->Stop();
   }
 

@@ -34,8 +34,8 @@ struct RegistryServerOptions {
   absl::Duration idle_timeout = absl::Seconds(60);   // Default: 60 s
   absl::Duration min_ttl = absl::Milliseconds(500);  // of a session. Default: 500 ms
   absl::Duration max_ttl = absl::Hours(1);           // Default: 1 h
-  // After a kill of the server the centre may have keys of its former sessions, whose clients come
-  // back within seconds and write them again; what nobody does goes then. Default: 10 s
+  // The centre may have keys of the sessions of a server before, whose clients come back within
+  // seconds and write them again; what nobody has written by then goes. Default: 10 s
   absl::Duration left_behind = absl::Seconds(10);
   // For the sessions' time to live; null: one of its own.
   std::shared_ptr<Executor> timers;
@@ -55,7 +55,8 @@ class RegistryServer {
   size_t session_count() const;
   size_t connection_count() const;
 
-  // Sessions end, their keys go; connections are closed. Waits for running calls. Idempotent.
+  // Sessions end; what they have bound stays in the centre for the next server. Connections are
+  // closed. Waits for running calls. Idempotent.
   void Stop();
 
  private:

@@ -176,6 +176,8 @@ absl::Status LocalCentre::AdoptLeftBehind(const Store& store) {
   return state_->AdoptLeftBehind(store);
 }
 
+void LocalCentre::LeaveBehind(const Store& store) { state_->LeaveBehind(store); }
+
 void LocalCentre::ExpireSession(const Store& store) { state_->ExpireSession(store); }
 
 void LocalCentre::SetOffline(bool offline) { state_->SetOffline(offline); }

@@ -47,9 +47,13 @@ class LocalCentre {
   LocalCentre(const LocalCentre&) = delete;
   LocalCentre& operator=(const LocalCentre&) = delete;
 
-  // What sessions of a former process left bound (see EmbeddedCentre) is from now on bound to that
-  // of `store`, a handle of this centre: it goes with it, unless others write it before.
+  // What sessions left bound (LeaveBehind, or a process that was killed) is from now on bound to
+  // that of `store`, a handle of this centre: it goes with it, unless others write it before.
   absl::Status AdoptLeftBehind(const Store& store);
+
+  // What the session of `store`, a handle of this centre, has bound outlives it, for
+  // AdoptLeftBehind. Of a store that is about to be closed.
+  void LeaveBehind(const Store& store);
 
   // For tests. The session of `store` (a handle of this centre) ends as if its owner had been
   // silent too long: its keys go, it is told kExpired, then kNewSession.

@@ -248,6 +248,12 @@ absl::Status LocalCentre::State::AdoptLeftBehind(const Store& handle) {
   return absl::OkStatus();
 }
 
+void LocalCentre::State::LeaveBehind(const Store& handle) {
+  MutexLock lock(mutex_);
+  const std::shared_ptr<LocalSession> session = FindSession(handle);
+  if (session != nullptr) session->keys.clear();
+}
+
 void LocalCentre::State::DropKeys(LocalSession& session) {
   std::vector<KeyValue::Change> changes;
   for (const std::string& key : session.keys) changes.push_back({key, std::nullopt});

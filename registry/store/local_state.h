@@ -90,6 +90,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   // Its keys and watches go. Gives the watches, whose gates the caller closes without the lock.
   std::vector<std::shared_ptr<LocalWatch>> CloseSession(LocalSession& session);
   absl::Status AdoptLeftBehind(const Store& handle);
+  void LeaveBehind(const Store& handle);
   void ExpireSession(const Store& handle);
   void SetOffline(bool offline);
   size_t watch_count();

@@ -342,10 +342,17 @@ TEST(RegistryServerTest, StopEndsSessionsAndConnections) {
   EXPECT_TRUE(idle.Closed());
   EXPECT_EQ(server->session_count(), 0u);
   EXPECT_FALSE(RawConnection(server->port()).connected());
-  // What was persistent is there for the next.
-  auto next = StartServer(centre);
+  // What was persistent is there for the next, and what was bound until its owner had time.
+  SimulatedClock clock;
+  auto timers = std::make_shared<ManualExecutor>(clock);
+  RegistryServerOptions options;
+  options.timers = timers;
+  auto next = StartServer(centre, options);
   WireClient again(next->port());
-  const int64_t other = again.Open();
+  const int64_t other = again.Open(3600000);
+  EXPECT_TRUE(again->exists(other, "/kept"));
+  EXPECT_TRUE(again->exists(other, "/bound"));
+  timers->AdvanceAndRun(options.left_behind);
   EXPECT_TRUE(again->exists(other, "/kept"));
   EXPECT_FALSE(again->exists(other, "/bound"));
 }
