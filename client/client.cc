@@ -73,8 +73,9 @@ absl::StatusOr<Url> ApplicationLevel(Url url, bool read_only) {
   static std::atomic<bool> said{false};
   if (!asked && !local && !said.exchange(true)) {
     Log(LogLevel::kInfo, absl::StrCat("registry ", url.ToString(),
-                                      ": acts at application level only; interface level, which "
-                                      "Dubbo adds without a parameter, is not there yet"));
+                                      ": registers at application level only; interface level, "
+                                      "which Dubbo adds by default, is not there yet "
+                                      "(register-mode=instance says that this is meant)"));
   }
   return url;
 }
@@ -153,6 +154,10 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
                                                        const RegistryFactories& registries) {
   absl::StatusOr<Url> asked = Url::Parse(options.registry);
   if (!asked.ok()) return Annotate(asked.status(), "registry URL");
+  if (asked->protocol().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "registry URL ", asked->ToString(), ": no `scheme://`, such as zookeeper://host:port"));
+  }
   absl::StatusOr<Url> url = ApplicationLevel(*std::move(asked), options.read_only);
   if (!url.ok()) return url.status();
   absl::Status labels = CheckLabels(options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,12 @@ class GlogSink final : public LogSink {
     google::LogSeverity severity = google::GLOG_INFO;
     if (level == LogLevel::kWarning) severity = google::GLOG_WARNING;
     if (level == LogLevel::kError) severity = google::GLOG_ERROR;
+    if (!google::IsGoogleLoggingInitialized()) {
+      // Glog would complain of that first, on stderr too.
+      const std::string line = absl::StrCat("signpost: ", text, "\n");
+      fwrite(line.data(), 1, line.size(), stderr);
+      return;
+    }
     google::LogMessage("signpost", 0, severity).stream() << std::string(text);
   }
 };

@@ -11,17 +11,23 @@ dir="$(mktemp -d "${TMPDIR:-/tmp}/signpost-XXXXXX")"
 server=
 
 alive() { kill -0 "$1" 2>/dev/null; }
-pause() { read -rt 0.1 <> <(:) || true; }
+pause() { sleep 0.1; }
 
 # end PID...: SIGTERM, and SIGKILL after 5 s.
 end() {
-  local guard
+  local pid
   kill -TERM "$@" 2>/dev/null || true
-  { read -rt 5 <> <(:) || kill -KILL "$@"; } 2>/dev/null &
-  guard=$!
+  for _ in {1..50}; do
+    for pid in "$@"; do
+      if alive "$pid"; then
+        pause
+        continue 2
+      fi
+    done
+    break
+  done
+  kill -KILL "$@" 2>/dev/null || true
   wait "$@" 2>/dev/null || true
-  kill -KILL "$guard" 2>/dev/null || true
-  wait "$guard" 2>/dev/null || true
 }
 
 # The registry last: who leaves tells it.
@@ -50,7 +56,8 @@ start() {
   local name="$1"
   shift
   : >"$dir/$name"
-  "$@" >>"$dir/$name" 2>&1 &
+  # A session of its own: Ctrl-C is for this script, which ends the others in their order.
+  setsid "$@" >>"$dir/$name" 2>&1 &
   started=$!
 }
 
@@ -108,6 +115,7 @@ for _ in {1..150}; do
   pause
 done
 if ! grep -q "listening on" "$dir/serve"; then
+  grep -q "cannot listen" "$dir/serve" || fail "the registry did not start: $(cat "$dir/serve")"
   echo "   Port 2280, its own, is taken; it gets another one, which the commands below must name."
   start serve "$signpost" serve --dir="$dir/registry" --listen=127.0.0.1:0
   server=$started

@@ -17,7 +17,7 @@
 
 namespace {
 
-// --verbose: the log as it is, on stderr.
+// The log as it is, on stderr.
 class StderrSink final : public signpost::LogSink {
  public:
   void Write(signpost::LogLevel, absl::string_view text) override {
@@ -65,6 +65,10 @@ int main(int argc, char** argv) {
   }
   if (arguments->verbose) {
     signpost::SetLogThreshold(signpost::LogLevel::kDebug);
+    signpost::SetLogSink(std::make_shared<StderrSink>());
+  } else if (arguments->command == "provide" || arguments->command == "serve") {
+    // They run for long, and what goes wrong meanwhile is nobody's answer.
+    signpost::SetLogThreshold(signpost::LogLevel::kWarning);
     signpost::SetLogSink(std::make_shared<StderrSink>());
   } else {
     signpost::SetLogSink(std::make_shared<NullSink>());

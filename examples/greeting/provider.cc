@@ -22,8 +22,10 @@
 
 DEFINE_string(listen, "127.0.0.1:0", "HOST:PORT to listen on; port 0 takes a free one");
 DEFINE_string(app, "", "name of the application. Default: Dubbo's names, else `greeting`");
-DEFINE_string(metadata, "remote",
-              "where the metadata is: `remote`, in the registry, or `local`, in this process");
+DEFINE_string(
+    metadata, "",
+    "where the metadata is: `remote`, in the registry, or `local`, in this process. Default: "
+    "Dubbo's names, else `remote`");
 DEFINE_int32(drain_ms, 1000, "at SIGTERM: how long calls are answered after the address has gone");
 
 namespace example {

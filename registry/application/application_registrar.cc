@@ -91,9 +91,13 @@ void ApplicationRegistrar::Await(const CallOptions& options, DoneCallback done) 
   waiter.cancel = options.cancel;
   waiter.deadline = executor_.PostAfter(options.timeout, guard_.Wrap([this, id] {
     // What is desired stays desired; only the waiting ends.
-    EndWaiter(id, absl::DeadlineExceededError(absl::StrCat(
-                      "application ", options_.app, " is not written yet: ",
-                      last_error_.ok() ? absl::string_view("no answer") : last_error_.message())));
+    const std::string why =
+        !last_error_.ok()
+            ? std::string(last_error_.message())
+            : absl::StrCat("registry ", centre_.url().ToString(), ": ",
+                           centre_.store().IsAvailable() ? "no answer in time" : "not connected");
+    EndWaiter(id, absl::DeadlineExceededError(
+                      absl::StrCat("application ", options_.app, " is not written yet: ", why)));
   }));
   const int cancel_id = options.cancel.OnCancel([&executor = executor_, guard = guard_, this, id] {
     executor.Post(
@@ -211,7 +215,7 @@ void ApplicationRegistrar::OnMapped(const std::string& interface_name, const abs
   if (status.ok()) {
     mapped_.insert(interface_name);
   } else if (mapping_error_.ok()) {
-    mapping_error_ = Annotate(status, absl::StrCat("mapping of ", interface_name));
+    mapping_error_ = status;  // names the interface
   }
   if (--mappings_left_ > 0) return;
   // Those who know the application by other ways (`provided-by`, an older mapping) can use it; the

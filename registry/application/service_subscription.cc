@@ -59,7 +59,7 @@ void ServiceSubscription::OnMapping(absl::StatusOr<AppSet> apps) {
   if (stopped_) return;
   mapping_heard_ = true;
   if (!apps.ok()) {
-    mapping_state_ = Annotate(apps.status(), absl::StrCat("mapping of ", key_.interface_name));
+    mapping_state_ = apps.status();  // names the interface
     Publish();
     return;
   }

@@ -24,8 +24,11 @@ absl::Status InUse(const std::string& dir, int fd) {
   // Empty for a moment after the owner has locked the file.
   if (pid.empty()) pid = "another process";
   return absl::FailedPreconditionError(absl::StrCat(dir, ": in use by ", pid,
-                                                    "; run `signpost serve --dir=", dir,
-                                                    "` and use signpost://127.0.0.1:2280"));
+                                                    "; if that is `signpost serve`, use its "
+                                                    "signpost://host:port; else several processes "
+                                                    "share a directory through one: `signpost "
+                                                    "serve --dir=",
+                                                    dir, "`"));
 }
 
 absl::Status Failed(const std::string& dir, const char* what) {

@@ -84,8 +84,10 @@ void ZookeeperCalls::Remember(std::shared_ptr<CallEnd> call, const std::string& 
     auto late = weak.lock();
     if (late == nullptr) return;
     late->timer = 0;
-    late->Fail(absl::DeadlineExceededError(absl::StrCat(
-        "zookeeper ", key, session->connected() ? ": no answer in time" : ": not connected")));
+    late->Fail(absl::DeadlineExceededError(
+        session->connected()
+            ? absl::StrCat("zookeeper ", key, ": no answer in time")
+            : absl::StrCat(session->WhyNotConnected().message(), " (wanted: ", key, ")")));
   });
   call->cancel_id = call->cancel.OnCancel([weak, key, executor = executor_] {
     executor->Post([weak, key] {

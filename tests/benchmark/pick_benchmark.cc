@@ -27,7 +27,7 @@ void Pick(benchmark::State& state, const std::string& balancer) {
   parts.executor = executor;
   parts.registry = registry;
   parts.balancer = **balancers.Find(balancer);
-  Directory directory(std::move(parts));
+  auto directory = std::make_unique<Directory>(std::move(parts));
   std::vector<EndpointSpec> specs;
   for (int64_t i = 0; i < state.range(0); ++i) {
     EndpointSpec spec = GreeterAt(1, static_cast<int32_t>(50 + i % 3));
@@ -37,10 +37,15 @@ void Pick(benchmark::State& state, const std::string& balancer) {
   registry->Publish(std::move(specs));
   const Request request;
   for (auto _ : state) {
-    auto pick = directory.Pick(request);
-    if (!pick.ok()) return state.SkipWithError("no address");
-    directory.Done(*pick, CallOutcome());
+    auto pick = directory->Pick(request);
+    if (!pick.ok()) {
+      state.SkipWithError("no address");
+      break;
+    }
+    directory->Done(*pick, CallOutcome());
   }
+  directory.reset();
+  executor->RunUntilIdle();
 }
 
 BENCHMARK_CAPTURE(Pick, random, "random")->Arg(10)->Arg(1000)->Arg(100000);

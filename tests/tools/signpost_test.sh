@@ -37,7 +37,7 @@ provider=$!
 for _ in $(seq 300); do
   grep -q registered "$TEST_TMPDIR/provide" && break
   kill -0 "$provider" 2>/dev/null || break
-  read -rt 0.1 <> <(:) || true
+  sleep 0.1
 done
 grep -q registered "$TEST_TMPDIR/provide" || { echo "provide:"; cat "$TEST_TMPDIR/provide"; failed=1; }
 expect 0 apps --json --registry="$registry"

@@ -76,6 +76,11 @@ class Parser {
     bool only_positional = false;
     for (at_ = 0; at_ < words_.size(); ++at_) {
       const std::string& word = words_[at_];
+      if (!only_positional && word == "-h") {
+        result_.positional.insert(result_.positional.begin(), result_.command);
+        result_.command = "help";
+        continue;
+      }
       if (!only_positional && absl::StartsWith(word, "-") && !absl::StartsWith(word, "--")) {
         // Its value may be a registry's URL with a password.
         return Invalid(absl::StrCat(word.substr(0, word.find('=')), ": flags start with --"));

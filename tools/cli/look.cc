@@ -296,6 +296,7 @@ int Metadata(Invocation& call) {
     PrintLine(call.out, absl::StrCat("revision ", info.revision, " (", source, ")"));
     for (const auto& [key, service] : info.services) {
       PrintLine(call.out, absl::StrCat("  ", key));
+      if (service.port > 0) PrintLine(call.out, absl::StrCat("    port ", service.port));
       for (const auto& [name, value] : service.params) {
         PrintLine(call.out, absl::StrCat("    ", name, " = ", value));
       }
@@ -341,6 +342,14 @@ int DiffMetadata(Invocation& call) {
   for (const std::string& key : removed) PrintLine(call.out, absl::StrCat("- ", key));
   for (const std::string& key : changed) {
     PrintLine(call.out, absl::StrCat("~ ", key));
+    if (before.at(key).port != after.at(key).port) {
+      PrintLine(call.out,
+                absl::StrCat("    ~ port: ", before.at(key).port, " -> ", after.at(key).port));
+    }
+    if (before.at(key).path != after.at(key).path) {
+      PrintLine(call.out,
+                absl::StrCat("    ~ path: ", before.at(key).path, " -> ", after.at(key).path));
+    }
     const auto& old_params = before.at(key).params;
     const auto& new_params = after.at(key).params;
     for (const auto& [name, value] : new_params) {

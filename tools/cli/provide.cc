@@ -148,10 +148,11 @@ int Provide(Invocation& call) {
   program.app = arguments.app;
   program.metadata = arguments.metadata;
   program.metadata_protocols = call.metadata_protocols;
-  auto options = CompleteOptions(std::move(program), arguments);
+  auto options = CompleteOptions(std::move(program), arguments, call.err);
   if (!options.ok()) return Fail(call.err, "options", options.status());
   if (options->app.empty()) {
-    return Fail(call.err, "provide", absl::InvalidArgumentError("--app=NAME is needed"));
+    return Fail(call.err, "provide",
+                absl::InvalidArgumentError("--app=NAME is needed (or DUBBO_APPLICATION_NAME)"));
   }
   auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return Fail(call.err, "registry", client.status());

@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/client/options.h"
 #include "signpost/common/await.h"
 #include "signpost/common/status.h"
+#include "signpost/common/url.h"
+#include "signpost/tools/cli/output.h"
 
 namespace signpost::cli {
 
@@ -19,19 +22,32 @@ absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
                : absl::InvalidArgumentError(client.status().message());
 }
 
-absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments) {
+absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments,
+                                              std::ostream& err) {
   program.registry = arguments.registry;
   auto options = LoadOptions(program);
+  bool said = false;
   if (options.ok() && options->registry.empty()) {
     program.registry = DefaultRegistry();  // only now: it asks whether a server answers
+    if (absl::StartsWith(program.registry, "embedded:")) {
+      // A server that has died must not look like an empty registry.
+      PrintLine(err, absl::StrCat("signpost: no registry named and no `signpost serve` answers at "
+                                  "127.0.0.1:2280; using ",
+                                  program.registry));
+      said = true;
+    }
     options = LoadOptions(std::move(program));
   }
   if (!options.ok()) return absl::InvalidArgumentError(options.status().message());
+  const absl::StatusOr<Url> url = Url::Parse(options->registry);
+  if (arguments.verbose && !said && url.ok()) {
+    PrintLine(err, absl::StrCat("signpost: registry ", url->ToString()));
+  }
   return options;
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
-  auto options = CompleteOptions(ClientOptions(), call.arguments);
+  auto options = CompleteOptions(ClientOptions(), call.arguments, call.err);
   if (!options.ok()) return options.status();
   options->read_only = true;
   options->metadata_protocols = call.metadata_protocols;

@@ -24,7 +24,10 @@ absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
 
 // `program` completed from environment and file (client/options.h), the registry by `arguments`.
 // kInvalidArgument for whatever is wrong there.
-absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments);
+// `err` hears which registry is used where nobody names one and no server runs, and always if
+// verbose.
+absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments,
+                                              std::ostream& err);
 
 class Session {
  public:

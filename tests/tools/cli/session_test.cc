@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <sstream>
+
 namespace signpost::cli {
 namespace {
 
@@ -29,16 +31,18 @@ TEST(ByRevisionTest, LeavesOutWhatExportsNothing) {
 TEST(CompleteOptionsTest, TheRegistryOfAFlagThenOfDubbosNamesThenTheDefault) {
   setenv("DUBBO_REGISTRY_ADDRESS", "zookeeper://192.0.2.1:2181", 1);
   setenv("DUBBO_REGISTRY_GROUP", "blue", 1);
+  std::ostringstream err;
   Arguments arguments;
   arguments.registry = "memory://flag";
-  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments)->registry, "memory://flag?group=blue");
+  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments, err)->registry, "memory://flag?group=blue");
   arguments.registry.clear();
-  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments)->registry,
+  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments, err)->registry,
             "zookeeper://192.0.2.1:2181?group=blue");
   unsetenv("DUBBO_REGISTRY_ADDRESS");
-  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments)->registry,
+  EXPECT_EQ(CompleteOptions(ClientOptions(), arguments, err)->registry,
             DefaultRegistry() + "?group=blue");
   unsetenv("DUBBO_REGISTRY_GROUP");
+  EXPECT_EQ(err.str().empty(), DefaultRegistry() == "signpost://127.0.0.1:2280") << err.str();
 }
 
 }  // namespace
