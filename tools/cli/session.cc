@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/client/options.h"
 #include "signpost/common/await.h"
+#include "signpost/common/log.h"
 #include "signpost/common/status.h"
 #include "signpost/common/url.h"
 #include "signpost/tools/cli/output.h"
@@ -26,7 +27,6 @@ absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Argum
                                               std::ostream& err) {
   program.registry = arguments.registry;
   auto options = LoadOptions(program);
-  bool said = false;
   if (options.ok() && options->registry.empty()) {
     program.registry = DefaultRegistry();  // only now: it asks whether a server answers
     if (absl::StartsWith(program.registry, "embedded:")) {
@@ -34,14 +34,12 @@ absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Argum
       PrintLine(err, absl::StrCat("signpost: no registry named and no `signpost serve` answers at "
                                   "127.0.0.1:2280; using ",
                                   program.registry));
-      said = true;
     }
     options = LoadOptions(std::move(program));
   }
   if (!options.ok()) return absl::InvalidArgumentError(options.status().message());
-  const absl::StatusOr<Url> url = Url::Parse(options->registry);
-  if (arguments.verbose && !said && url.ok()) {
-    PrintLine(err, absl::StrCat("signpost: registry ", url->ToString()));
+  if (const absl::StatusOr<Url> url = Url::Parse(options->registry); url.ok()) {
+    Log(LogLevel::kInfo, absl::StrCat("registry ", url->ToString()));
   }
   return options;
 }

@@ -24,8 +24,7 @@ absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
 
 // `program` completed from environment and file (client/options.h), the registry by `arguments`.
 // kInvalidArgument for whatever is wrong there.
-// `err` hears which registry is used where nobody names one and no server runs, and always if
-// verbose.
+// `err` hears which registry is used where nobody names one and no server runs.
 absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments,
                                               std::ostream& err);
 
