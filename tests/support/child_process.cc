@@ -70,7 +70,12 @@ std::string ChildProcess::output() {
 }
 
 void ChildProcess::Signal(int signal) {
-  if (!ended_) kill(pid_, signal);
+  if (ended_) return;
+  kill(pid_, signal);
+  if (signal != SIGSTOP) return;
+  // It goes on for a moment. Its end, if that comes first, is left to Wait.
+  siginfo_t info;
+  waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 int ChildProcess::Wait(absl::Duration timeout) {

@@ -26,6 +26,7 @@ class ChildProcess {
   bool WaitForOutput(const std::string& text, absl::Duration timeout);
   std::string output();
 
+  // SIGSTOP: it has stopped when this returns.
   void Signal(int signal);
   // The exit code, -signal if a signal ended it, -1000 if it still runs after `timeout`. output()
   // is whole when it has ended.
