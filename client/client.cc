@@ -155,8 +155,14 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   absl::StatusOr<Url> asked = Url::Parse(options.registry);
   if (!asked.ok()) return Annotate(asked.status(), "registry URL");
   if (asked->protocol().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "registry URL ", asked->ToString(), ": no `scheme://`, such as zookeeper://host:port"));
+    return absl::InvalidArgumentError(
+        "registry URL: no `scheme://`, such as zookeeper://host:port (its value is not shown)");
+  }
+  // `zookeeper:/user:password@host`: shown as a path, it would show the password.
+  if (asked->host().empty() && absl::StrContains(asked->path(), '@') && IsElsewhere(*asked)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("registry URL ", asked->protocol(),
+                     ":...: `//` is missing before user and host (the rest is not shown)"));
   }
   absl::StatusOr<Url> url = ApplicationLevel(*std::move(asked), options.read_only);
   if (!url.ok()) return url.status();

@@ -3,9 +3,10 @@
 // Threads: one for accepting, one per connection; methods from any thread. Thrift's own messages go
 //   to the log (debug) from the first server on.
 // Bounds: connections above the limit are closed at once, so are those that send a frame above the
-//   limit, nothing for `idle_timeout`, or what is no message. Nothing that a client sends ends the
-//   server.
-// Errors of Start: kFailedPrecondition: cannot listen there (names address and reason).
+//   limit, no whole frame for `idle_timeout`, or what is no message, and those for which no thread
+//   can be had. Nothing that a client sends ends the server.
+// Errors of Start: kFailedPrecondition: cannot listen there (names address and reason);
+//   kResourceExhausted: no thread.
 #ifndef SIGNPOST_COMMON_THRIFT_THRIFT_SERVER_H_
 #define SIGNPOST_COMMON_THRIFT_THRIFT_SERVER_H_
 
@@ -45,7 +46,7 @@ class ThriftServer {
   uint16_t port() const;
   size_t connection_count() const;
 
-  // Closes all connections; waits for calls that are being answered. Idempotent.
+  // Closes all connections; calls that are being answered have 5 s to end. Idempotent.
   void Stop();
 
  private:

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "signpost/common/thrift/thrift_server.h"
 
 namespace example {
 
@@ -28,9 +29,8 @@ class GreeterServer {
   void Stop();
 
  private:
-  class Service;
-  explicit GreeterServer(std::unique_ptr<Service> service);
-  const std::unique_ptr<Service> service_;
+  explicit GreeterServer(std::unique_ptr<signpost::ThriftServer> server);
+  const std::unique_ptr<signpost::ThriftServer> server_;
 };
 
 }  // namespace example

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 #include <thrift/TApplicationException.h>
-#include <thrift/protocol/TBinaryProtocol.h>
-#include <thrift/transport/TBufferTransports.h>
 #include <thrift/transport/TSocket.h>
 
 #include <algorithm>
@@ -14,22 +12,20 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/mutex.h"
+#include "signpost/common/thrift/frames.h"
 #include "signpost/examples/greeting/Greeter.h"
 
 namespace example {
 namespace {
 
 using apache::thrift::TApplicationException;
-using apache::thrift::TConfiguration;
 using apache::thrift::TException;
-using apache::thrift::protocol::TBinaryProtocol;
-using apache::thrift::transport::TFramedTransport;
 using apache::thrift::transport::TSocket;
 using apache::thrift::transport::TTransportException;
 
 constexpr size_t kThreads = 4;
 // Of an answer: an address that belongs to somebody else by now may send anything.
-constexpr int kMaxBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 
 int Milliseconds(absl::Duration time) {
   return static_cast<int>(
@@ -40,8 +36,8 @@ class ThriftConnection final : public Connection {
  public:
   explicit ThriftConnection(std::shared_ptr<TSocket> socket)
       : socket_(std::move(socket)),
-        client_(std::make_shared<TBinaryProtocol>(std::make_shared<TFramedTransport>(
-            socket_, std::make_shared<TConfiguration>(kMaxBytes, kMaxBytes)))) {}
+        client_(signpost::NewThriftProtocol(signpost::NewThriftFrames(socket_, kMaxBytes),
+                                            kMaxBytes)) {}
 
   absl::StatusOr<std::string> Greet(const std::string& name, absl::Duration timeout) override {
     signpost::MutexLock lock(mutex_);

@@ -222,6 +222,16 @@ TEST_F(ClientTest, UnknownSchemeListsTheKnown) {
   EXPECT_NE(status.message().find("memory, nacos, zookeeper"), absl::string_view::npos) << status;
 }
 
+TEST_F(ClientTest, AMisspeltUrlShowsNoPassword) {
+  for (const char* url : {"zookeeper:/u:p4ss@192.0.2.10", "zookeeper//u:p4ss@192.0.2.10",
+                          "u:p4ss@192.0.2.10", "192.0.2.10:2181"}) {
+    const absl::Status status = Error(url);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_EQ(status.ToString().find("p4ss"), std::string::npos) << status;
+    EXPECT_EQ(log_.text().find("p4ss"), std::string::npos);
+  }
+}
+
 TEST_F(ClientTest, InterfaceLevelIsNotYetThere) {
   for (const char* parameter : {"mode=interface", "register-mode=interface", "register-mode=all"}) {
     const absl::Status status = Error(std::string("zookeeper://192.0.2.10:2181?") + parameter);

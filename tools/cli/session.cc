@@ -17,7 +17,11 @@ absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
                                                    const RegistryFactories& registries) {
   const absl::StatusOr<Url> url = Url::Parse(options.registry);
   auto client = Client::Create(std::move(options), registries);
-  if (client.ok() || !absl::IsNotFound(client.status()) || !url.ok()) return client;
+  if (client.ok()) {
+    Log(LogLevel::kInfo, absl::StrCat("registry ", (*client)->centre().url().ToString()));
+    return client;
+  }
+  if (!absl::IsNotFound(client.status()) || !url.ok()) return client;
   const bool known = registries.Find(url->protocol()).ok();
   return known ? absl::UnavailableError(client.status().message())
                : absl::InvalidArgumentError(client.status().message());
@@ -38,9 +42,6 @@ absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Argum
     options = LoadOptions(std::move(program));
   }
   if (!options.ok()) return absl::InvalidArgumentError(options.status().message());
-  if (const absl::StatusOr<Url> url = Url::Parse(options->registry); url.ok()) {
-    Log(LogLevel::kInfo, absl::StrCat("registry ", url->ToString()));
-  }
   return options;
 }
 

@@ -47,6 +47,18 @@ TEST(FramesTest, ALengthIsNotBelieved) {
   EXPECT_THROW(ReadText(FrameOf(60, "hello"), 64), TException);
 }
 
+TEST(FramesTest, AListThatTheFrameCannotHoldTakesNoMemory) {
+  // A list of structs (type 12) that says it has two million.
+  const std::string bytes("\x00\x00\x00\x05\x0c\x00\x1e\x84\x80", 9);
+  auto memory = std::make_shared<TMemoryBuffer>();
+  memory->write(reinterpret_cast<const uint8_t*>(bytes.data()),
+                static_cast<uint32_t>(bytes.size()));
+  const auto protocol = NewThriftProtocol(NewThriftFrames(memory, 64 << 20), 64 << 20);
+  apache::thrift::protocol::TType type;
+  uint32_t size = 0;
+  EXPECT_THROW(protocol->readListBegin(type, size), TException);
+}
+
 TEST(FramesTest, TheLimitIsOfAMessageNotOfAConnection) {
   auto memory = std::make_shared<TMemoryBuffer>();
   const auto protocol = NewThriftProtocol(NewThriftFrames(memory, 64), 64);

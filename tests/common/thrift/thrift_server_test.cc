@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "signpost/common/clock.h"
 #include "signpost/common/thrift/channel.h"
 #include "tests/common/thrift/echo.h"
 #include "tests/support/raw_connection.h"
@@ -73,6 +74,42 @@ TEST(ThriftServerTest, SilentConnectionsAreClosed) {
   options.idle_timeout = absl::Milliseconds(200);
   auto server = StartEcho(options);
   EXPECT_TRUE(RawConnection(server->port()).Closed());
+}
+
+TEST(ThriftServerTest, TrickledBytesGiveNoMoreTime) {
+  ThriftServerOptions options;
+  options.idle_timeout = absl::Milliseconds(500);
+  auto server = StartEcho(options);
+  RawConnection slow(server->port());
+  EXPECT_TRUE(slow.Send(std::string("\x00\x00\x00\x64", 4)));
+  // Each byte comes well within the time, the frame never.
+  const absl::Duration begun = Clock::Real().MonotonicNow();
+  bool closed = false;
+  while (!closed && Clock::Real().MonotonicNow() - begun < absl::Seconds(20)) {
+    if (!slow.Send("x")) break;
+    closed = slow.Closed(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(server->connection_count(), 0u);
+}
+
+TEST(ThriftServerTest, StopsWhileAClientDoesNotReadItsAnswer) {
+  ThriftServerOptions options;
+  options.max_frame_bytes = 32 << 20;
+  auto server = StartEcho(options);
+  // A call whose answer is larger than the buffers between.
+  RawConnection lazy(server->port());
+  const std::string text(16 << 20, 'x');
+  const auto number = [](size_t n) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(n >> shift));
+    return bytes;
+  };
+  const std::string message =
+      number(0x80010001) + number(4) + "echo" + number(1) + number(text.size()) + text;
+  EXPECT_TRUE(lazy.Send(number(message.size()) + message));
+  const absl::Duration begun = Clock::Real().MonotonicNow();
+  server->Stop();
+  EXPECT_LT(Clock::Real().MonotonicNow() - begun, absl::Seconds(20));
 }
 
 TEST(ThriftServerTest, StopsWithConnectionsOpenAndAgain) {
