@@ -88,7 +88,17 @@ pid_t ZookeeperServer::pid() const {
 }
 
 void ZookeeperServer::Suspend() {
-  if (const pid_t server = pid(); server > 0) kill(server, SIGSTOP);
+  const pid_t server = pid();
+  if (server <= 0) return;
+  kill(server, SIGSTOP);
+  // It goes on for a moment.
+  for (int rounds = 0; rounds < 500; ++rounds) {
+    std::string word;
+    std::ifstream stat(absl::StrCat("/proc/", server, "/stat"));
+    stat >> word >> word >> word;  // pid, (name), state
+    if (word == "T" || !stat) return;
+    poll(nullptr, 0, 10);
+  }
 }
 
 void ZookeeperServer::Resume() {
