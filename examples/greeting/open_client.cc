@@ -37,7 +37,9 @@ absl::StatusOr<std::unique_ptr<signpost::Client>> OpenClient(ClientOptions progr
   if (options->app.empty()) options->app = app;
   if (options->registry.empty()) options->registry = "signpost://127.0.0.1:2280";
   // So that providers which keep their metadata themselves can be asked, and be one.
-  options->metadata_protocols = {signpost::ThriftMetadata()};
+  if (options->metadata_protocols.empty()) {
+    options->metadata_protocols = {signpost::ThriftMetadata()};
+  }
   signpost::RegistryFactories registries("registry");
   absl::Status status = signpost::AddBuiltinRegistries(registries);
   if (!status.ok()) return status;

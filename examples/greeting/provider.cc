@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "signpost/client/client.h"
+#include "signpost/client/plugins/thrift_metadata.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/url.h"
 #include "signpost/examples/greeting/greeter_server.h"
@@ -56,6 +57,10 @@ absl::Status Run(const sigset_t& stop) {
   signpost::ClientOptions options;
   options.app = FLAGS_app;
   options.metadata = FLAGS_metadata;
+  // Where the calls are answered, questions for the metadata are.
+  signpost::ThriftMetadataOptions metadata;
+  metadata.host = listen->first;
+  options.metadata_protocols = {signpost::ThriftMetadata(metadata)};
   auto client = OpenClient(options, "greeting");
   if (!client.ok()) return client.status();
 

@@ -92,13 +92,12 @@ void ZookeeperServer::Suspend() {
   if (server <= 0) return;
   kill(server, SIGSTOP);
   // It goes on for a moment.
-  for (int rounds = 0; rounds < 500; ++rounds) {
+  Poll(absl::Seconds(10), [server] {
     std::string word;
     std::ifstream stat(absl::StrCat("/proc/", server, "/stat"));
     stat >> word >> word >> word;  // pid, (name), state
-    if (word == "T" || !stat) return;
-    poll(nullptr, 0, 10);
-  }
+    return word == "T" || !stat;
+  });
 }
 
 void ZookeeperServer::Resume() {
