@@ -1,5 +1,6 @@
 // Asking a running instance for its metadata, and what goes wrong with it.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <memory>
 #include <string>
@@ -14,6 +15,26 @@
 
 namespace signpost {
 namespace {
+
+// A port that takes connections and says nothing.
+class SilentPort {
+ public:
+  SilentPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = Loopback(0);
+    socklen_t length = sizeof(address);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(fd_, 16), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentPort() { close(fd_); }
+  int fd() const { return fd_; }
+  uint16_t port() const { return port_; }
+
+ private:
+  const int fd_;
+  uint16_t port_ = 0;
+};
 
 class ThriftMetadataFetcherTest : public testing::Test {
  protected:
@@ -32,6 +53,24 @@ class ThriftMetadataFetcherTest : public testing::Test {
   ServiceInstance At(uint16_t port) {
     return Instance({{"dubbo.metadata-service.url-params",
                       absl::StrCat(R"({"protocol":"thrift","port":")", port, R"("})")}});
+  }
+  static MetadataInfo Published() {
+    MetadataInfo info;
+    info.app = "shop";
+    info.revision = "r1";
+    ServiceInfo service;
+    service.name = service.path = "a.A";
+    service.protocol = "tri";
+    service.params = {{"methods", "echo"}};
+    info.services[service.match_key()] = service;
+    return info;
+  }
+  static absl::StatusOr<std::unique_ptr<MetadataServer>> Serve() {
+    auto published = std::make_shared<PublishedMetadata>("shop", Clock::Real());
+    published->Publish(Published(), {});
+    ThriftMetadataOptions options;
+    options.host = "127.0.0.1";
+    return ServeThriftMetadata(published, options);
   }
   absl::StatusOr<MetadataInfo> Ask(const ServiceInstance& instance, const std::string& revision,
                                    absl::Duration timeout = absl::Seconds(10)) {
@@ -61,25 +100,13 @@ TEST_F(ThriftMetadataFetcherTest, SpeaksToThoseThatSayThrift) {
 }
 
 TEST_F(ThriftMetadataFetcherTest, AsksAServer) {
-  auto published = std::make_shared<PublishedMetadata>("shop", Clock::Real());
-  MetadataInfo info;
-  info.app = "shop";
-  info.revision = "r1";
-  ServiceInfo service;
-  service.name = service.path = "a.A";
-  service.protocol = "tri";
-  service.params = {{"methods", "echo"}};
-  info.services[service.match_key()] = service;
-  published->Publish(info, {});
-  ThriftMetadataOptions options;
-  options.host = "127.0.0.1";
-  auto server = ServeThriftMetadata(published, options);
+  auto server = Serve();
   ASSERT_TRUE(server.ok()) << server.status();
   const ServiceInstance instance = Instance((*server)->InstanceMetadata());
   ASSERT_TRUE(fetcher_->Speaks(instance));
   const auto answer = Ask(instance, "r1");
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(answer->services, info.services);
+  EXPECT_EQ(answer->services, Published().services);
   const auto unknown = Ask(instance, "r2");
   EXPECT_TRUE(absl::IsNotFound(unknown.status())) << unknown.status();
   (*server)->Close();
@@ -87,17 +114,55 @@ TEST_F(ThriftMetadataFetcherTest, AsksAServer) {
 }
 
 TEST_F(ThriftMetadataFetcherTest, SilenceEndsByTheDeadline) {
-  // A port that takes connections and says nothing.
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t length = sizeof(address);
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), length), 0);
-  ASSERT_EQ(listen(listener, 8), 0);
-  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  const absl::Status silent =
-      Ask(At(ntohs(address.sin_port)), "r1", absl::Milliseconds(200)).status();
-  EXPECT_TRUE(absl::IsDeadlineExceeded(silent)) << silent;
-  close(listener);
+  const SilentPort silent;
+  const absl::Status status = Ask(At(silent.port()), "r1", absl::Milliseconds(200)).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+TEST_F(ThriftMetadataFetcherTest, HungServicesHideNobody) {
+  const SilentPort silent;
+  CallOptions options;
+  options.timeout = absl::Minutes(10);
+  for (int i = 0; i < 8; ++i) {
+    fetcher_->Fetch(At(silent.port()), "r1", options, [](absl::StatusOr<MetadataInfo>) {});
+  }
+  auto server = Serve();
+  ASSERT_TRUE(server.ok()) << server.status();
+  for (int i = 0; i < 8; ++i) {
+    const auto answer = Ask(Instance((*server)->InstanceMetadata()), "r1");
+    ASSERT_TRUE(answer.ok()) << answer.status();
+  }
+}
+
+TEST_F(ThriftMetadataFetcherTest, DrippingAnswerEndsByTheDeadline) {
+  const SilentPort port;
+  bool closed = false;
+  std::thread server([&] {
+    const int peer = accept(port.fd(), nullptr, nullptr);
+    // The length of a frame, and then a byte every now and then.
+    closed = send(peer, "\0\0\x10\0", 4, MSG_NOSIGNAL) != 4;
+    for (int i = 0; i < 1000 && !closed; ++i) {
+      pollfd gone{peer, POLLRDHUP, 0};
+      closed = poll(&gone, 1, 20) != 0 || send(peer, "", 1, MSG_NOSIGNAL) != 1;
+    }
+    close(peer);
+  });
+  const absl::Status status = Ask(At(port.port()), "r1", absl::Milliseconds(500)).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  server.join();
+  EXPECT_TRUE(closed);  // the thread that asked is free again
+}
+
+TEST_F(ThriftMetadataFetcherTest, CancelEndsIt) {
+  const SilentPort silent;
+  CallOptions options;
+  options.timeout = absl::Minutes(10);
+  Waiter<absl::StatusOr<MetadataInfo>> waiter;
+  fetcher_->Fetch(At(silent.port()), "r1", options, waiter.Callback());
+  pollfd asked{silent.fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&asked, 1, 20000), 1);
+  options.cancel.Cancel();
+  EXPECT_TRUE(absl::IsCancelled(waiter.Wait(absl::Seconds(20)).status()));
 }
 
 TEST_F(ThriftMetadataFetcherTest, NobodyThere) {
