@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <thrift/transport/TTransportException.h>
 
 #include <atomic>
@@ -55,13 +56,23 @@ absl::StatusOr<MetadataInfo> Ask(ThriftChannel& channel, const std::string& wher
   }
 }
 
+// A look-up of such a host ends at once.
+bool IsNumeric(const std::string& host) {
+  in6_addr address;
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
 class ThriftQuestion final : public metadata_thrift_internal::Question {
  public:
   ThriftQuestion(std::string host, uint16_t port, std::string revision)
       : host_(std::move(host)), port_(port), revision_(std::move(revision)) {}
 
   absl::StatusOr<MetadataInfo> Run(absl::Duration timeout) override {
+    // Nothing ends a look-up of a name early.
+    looks_up_ = !IsNumeric(host_);
     auto channel = ThriftChannel::Connect(host_, port_, timeout, kMaxAnswer, stop_);
+    looks_up_ = false;
     if (!channel.ok()) return Annotate(channel.status(), "metadata service");
     Use(channel->get());
     auto info =
@@ -76,6 +87,8 @@ class ThriftQuestion final : public metadata_thrift_internal::Question {
     if (channel_ != nullptr) channel_->Interrupt();
   }
 
+  bool interruptible() const override { return !looks_up_; }
+
  private:
   void Use(ThriftChannel* channel) {
     MutexLock lock(mutex_);
@@ -87,6 +100,7 @@ class ThriftQuestion final : public metadata_thrift_internal::Question {
   const uint16_t port_;
   const std::string revision_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> looks_up_{false};
   Mutex mutex_;
   ThriftChannel* channel_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };

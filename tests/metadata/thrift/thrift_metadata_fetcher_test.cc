@@ -1,7 +1,10 @@
 // Asking a running instance for its metadata, and what goes wrong with it.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <poll.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,9 +12,57 @@
 
 #include "absl/strings/str_cat.h"
 #include "signpost/common/await.h"
+#include "signpost/common/clock.h"
+#include "signpost/common/mutex.h"
 #include "signpost/metadata/published_metadata.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "tests/support/loopback.h"
+
+namespace {
+
+// A name server that does not answer: look-ups of "slow.invalid" wait for the test.
+struct SlowNames {
+  signpost::Mutex mutex;
+  signpost::CondVar changed;
+  bool asked = false;
+  bool released = false;
+  bool ended = false;
+
+  // Whether it came true.
+  bool Await(const bool& flag, absl::Duration bound = absl::Seconds(20)) {
+    const signpost::Clock& clock = signpost::Clock::Real();
+    const absl::Duration end = clock.MonotonicNow() + bound;
+    signpost::MutexLock lock(mutex);
+    while (!flag && clock.MonotonicNow() < end) changed.WaitFor(mutex, bound);
+    return flag;
+  }
+  void Set(bool& flag) {
+    signpost::MutexLock lock(mutex);
+    flag = true;
+    changed.SignalAll();
+  }
+};
+// Never destroyed: a thread may still be in there.
+SlowNames& Names() {
+  static SlowNames* const names = new SlowNames;
+  return *names;
+}
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+  if (host != nullptr && std::strcmp(host, "slow.invalid") == 0) {
+    Names().Set(Names().asked);
+    Names().Await(Names().released);
+    Names().Set(Names().ended);
+    return EAI_AGAIN;
+  }
+  static const auto real =
+      reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return real(host, service, hints, found);
+}
 
 namespace signpost {
 namespace {
@@ -163,6 +214,22 @@ TEST_F(ThriftMetadataFetcherTest, CancelEndsIt) {
   ASSERT_EQ(poll(&asked, 1, 20000), 1);
   options.cancel.Cancel();
   EXPECT_TRUE(absl::IsCancelled(waiter.Wait(absl::Seconds(20)).status()));
+}
+
+TEST_F(ThriftMetadataFetcherTest, EndsWhileANameIsLookedUp) {
+  ServiceInstance instance = At(1);
+  instance.host = "slow.invalid";
+  Waiter<absl::StatusOr<MetadataInfo>> waiter;
+  fetcher_->Fetch(instance, "r1", CallOptions(), waiter.Callback());
+  ASSERT_TRUE(Names().Await(Names().asked));
+  const absl::Duration start = Clock::Real().MonotonicNow();
+  fetcher_.reset();
+  // It waits a second for what can be interrupted, but for a look-up not at all.
+  EXPECT_LT(Clock::Real().MonotonicNow() - start, absl::Milliseconds(900));
+  EXPECT_TRUE(absl::IsCancelled(waiter.Wait(absl::Seconds(20)).status()));
+  executor_.reset();
+  Names().Set(Names().released);
+  EXPECT_TRUE(Names().Await(Names().ended));
 }
 
 TEST_F(ThriftMetadataFetcherTest, NobodyThere) {
