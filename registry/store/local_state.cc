@@ -135,6 +135,7 @@ absl::StatusOr<int64_t> LocalCentre::State::Write(LocalSession& session, const s
                                                   std::string value, bool session_bound) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckWrite(session, key, &value); !status.ok()) return status;
+  DropLeftOver();
   return PutRecord(key, std::move(value), session_bound ? session.id : 0);
 }
 
@@ -143,6 +144,7 @@ absl::StatusOr<int64_t> LocalCentre::State::CompareAndSet(LocalSession& session,
                                                           int64_t expected_version) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckWrite(session, key, &value); !status.ok()) return status;
+  DropLeftOver();
   absl::StatusOr<std::optional<Record>> there = data_->Get(key);
   if (!there.ok()) return there.status();
   if (expected_version == Store::kAbsent) {
@@ -160,6 +162,7 @@ absl::Status LocalCentre::State::Delete(LocalSession& session, const std::string
                                         int64_t expected_version) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckWrite(session, key, nullptr); !status.ok()) return status;
+  DropLeftOver();
   absl::StatusOr<std::optional<Record>> there = data_->Get(key);
   if (!there.ok()) return there.status();
   if (absl::Status status = CheckVersion(key, *there, expected_version); !status.ok()) {
@@ -192,7 +195,15 @@ absl::Status LocalCentre::State::Apply(const std::vector<KeyValue::Change>& chan
   if (absl::Status status = data_->Write(changes, data_->last_version() + 1); !status.ok()) {
     return Annotate(status, changes.front().key);
   }
-  for (const KeyValue::Change& change : changes) Notify(change.key);
+  for (const KeyValue::Change& change : changes) {
+    // Who writes the key of an ended session takes it over, unless it stays bound to that session.
+    const auto it = left_over_.find(change.key);
+    if (it != left_over_.end() &&
+        (!change.record.has_value() || change.record->session != it->second)) {
+      left_over_.erase(it);
+    }
+    Notify(change.key);
+  }
   return absl::OkStatus();
 }
 
@@ -207,6 +218,7 @@ std::shared_ptr<store_internal::LocalSession> LocalCentre::State::OpenSession(
   session->handle = handle;
   session->executor = std::move(executor);
   MutexLock lock(mutex_);
+  DropLeftOver();
   session->id = next_session_++;
   sessions_[session->id] = session;
   return session;
@@ -244,7 +256,10 @@ absl::Status LocalCentre::State::AdoptLeftBehind(const Store& handle) {
   // No version changes, so there is nothing to tell.
   if (status.ok() && !changes.empty()) status = data_->Write(changes, data_->last_version());
   if (!status.ok()) return status;
-  for (const KeyValue::Change& change : changes) session->keys.insert(change.key);
+  for (const KeyValue::Change& change : changes) {
+    session->keys.insert(change.key);
+    left_over_.erase(change.key);
+  }
   return absl::OkStatus();
 }
 
@@ -255,10 +270,16 @@ void LocalCentre::State::LeaveBehind(const Store& handle) {
 }
 
 void LocalCentre::State::DropKeys(LocalSession& session) {
-  std::vector<KeyValue::Change> changes;
-  for (const std::string& key : session.keys) changes.push_back({key, std::nullopt});
+  for (const std::string& key : session.keys) left_over_[key] = session.id;
   session.keys.clear();
-  // A disk that fails here leaves keys that the next opening drops.
+  DropLeftOver();
+}
+
+void LocalCentre::State::DropLeftOver() {
+  std::vector<KeyValue::Change> changes;
+  for (const auto& [key, session] : left_over_) changes.push_back({key, std::nullopt});
+  // What a full disk keeps from going is tried again at the next write; at the latest the next
+  // opening of the data drops it.
   Apply(changes).IgnoreError();
 }
 

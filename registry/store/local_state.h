@@ -109,7 +109,9 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   absl::StatusOr<int64_t> PutRecord(const std::string& key, std::string value, uint64_t session);
   LocalSession* FindSession(uint64_t id);
   std::shared_ptr<LocalSession> FindSession(const Store& handle);
+  // Its keys go now, or as soon as a write works again.
   void DropKeys(LocalSession& session);
+  void DropLeftOver();
   void Notify(const std::string& key);
   void Schedule(const std::shared_ptr<LocalWatch>& watch);
   void Tell(const std::shared_ptr<LocalWatch>& watch, SessionEvent event);
@@ -134,6 +136,8 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   bool offline_ = false;
   uint64_t next_session_ = 1;
   std::map<uint64_t, std::shared_ptr<LocalSession>> sessions_;
+  // Keys of ended sessions whose delete failed, and the session: they are still bound to it.
+  std::map<std::string, uint64_t> left_over_;
   std::unordered_map<std::string, Watches> key_watches_;
   std::unordered_map<std::string, Watches> tree_watches_;
   Watches session_watches_;
