@@ -90,9 +90,16 @@ class Lease::Mailbox final : public Executor, public std::enable_shared_from_thi
     return tasks_.size() > 2 * options_.max_watches + 1000;
   }
 
-  absl::Duration silent() {
+  // Of the time to live.
+  absl::Duration left() {
     MutexLock lock(mutex_);
-    return clock().MonotonicNow() - seen_;
+    return seen_ + options_.ttl - clock().MonotonicNow();
+  }
+
+  // As a sign of life.
+  void Renew() {
+    MutexLock lock(mutex_);
+    seen_ = clock().MonotonicNow();
   }
 
   bool ended() {
@@ -183,7 +190,7 @@ std::shared_ptr<Lease> Lease::Open(std::shared_ptr<LocalCentre> centre, LeaseOpt
   std::shared_ptr<Lease> lease(
       new Lease(std::move(centre), options, std::move(timers), std::move(on_end)));
   lease->store_ = NewLocalStore(lease->centre_, lease->mailbox_, LocalAnswers::kAtOnce);
-  lease->Arm(options.ttl);
+  lease->Arm();
   return lease;
 }
 
@@ -254,20 +261,25 @@ std::optional<std::vector<WatchEvent>> Lease::Poll(int64_t acknowledged, absl::D
   return mailbox_->Poll(acknowledged, wait, fetch);
 }
 
-void Lease::Arm(absl::Duration delay) {
+// Looks in thirds of the time to live, so that a pause of two thirds of it is seen (a client polls
+// more often than each third).
+void Lease::Arm() {
+  const absl::Duration delay = std::min(mailbox_->left(), options_.ttl / 3);
+  const absl::Duration due = timers_->clock().MonotonicNow() + delay;
   MutexLock lock(mutex_);
   if (ending_) return;
-  timer_ = timers_->PostAfter(delay, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->EndIfSilent();
+  timer_ = timers_->PostAfter(delay, [weak = weak_from_this(), due] {
+    if (auto self = weak.lock()) self->EndIfSilent(due);
   });
 }
 
-void Lease::EndIfSilent() {
-  const absl::Duration left = options_.ttl - mailbox_->silent();
-  if (left <= absl::ZeroDuration()) {
+void Lease::EndIfSilent(absl::Duration due) {
+  // So late, it was this process that stood still: what clients sent meanwhile is not read yet.
+  if (timers_->clock().MonotonicNow() - due > options_.ttl / 3) mailbox_->Renew();
+  if (mailbox_->left() <= absl::ZeroDuration()) {
     End();
   } else {
-    Arm(left);
+    Arm();
   }
 }
 

@@ -5,7 +5,8 @@
 // what was fetched stays until it is acknowledged, so that a broken connection loses nothing.
 //
 // Threads: any. Ownership: shared; ends by End, or by itself when no poll came for its time to
-// live. Errors: kResourceExhausted: too many watches; calls on an ended lease: see ended().
+// live (a server that itself stood still for long gives everyone a whole one anew).
+// Errors: kResourceExhausted: too many watches; calls on an ended lease: see ended().
 #ifndef SIGNPOST_REGISTRY_SERVER_LEASE_H_
 #define SIGNPOST_REGISTRY_SERVER_LEASE_H_
 
@@ -69,8 +70,8 @@ class Lease : public std::enable_shared_from_this<Lease> {
 
   Lease(std::shared_ptr<LocalCentre> centre, LeaseOptions options, std::shared_ptr<Executor> timers,
         std::function<void()> on_end);
-  void Arm(absl::Duration delay);
-  void EndIfSilent();
+  void Arm();
+  void EndIfSilent(absl::Duration due);
 
   const std::shared_ptr<LocalCentre> centre_;
   const LeaseOptions options_;

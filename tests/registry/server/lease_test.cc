@@ -76,6 +76,31 @@ TEST_F(LeaseTest, EndsWhenNoPollCameForItsTimeToLive) {
   EXPECT_EQ(timers_->pending_timers(), 0u);
 }
 
+// The timer runs when the process goes on, before the polls that wait in the sockets.
+TEST_F(LeaseTest, APausedServerExpiresNobodyWhoStillPolls) {
+  for (const int pause : {60, 12, 10}) {
+    const auto lease = Open();
+    timers_->AdvanceAndRun(absl::Seconds(1));
+    EXPECT_TRUE(lease->Poll(0, absl::ZeroDuration(), /*fetch=*/false).has_value());
+    clock_.Advance(absl::Seconds(pause));
+    timers_->RunUntilIdle();
+    EXPECT_FALSE(lease->ended()) << pause;
+    // A whole time to live anew, and no more.
+    timers_->AdvanceAndRun(absl::Seconds(9));
+    EXPECT_FALSE(lease->ended()) << pause;
+    timers_->AdvanceAndRun(absl::Seconds(2));
+    EXPECT_TRUE(lease->ended()) << pause;
+  }
+}
+
+TEST_F(LeaseTest, ATimerThatIsALittleLateIsNoPause) {
+  const auto lease = Open();
+  timers_->AdvanceAndRun(absl::Seconds(9));
+  clock_.Advance(absl::Seconds(3));
+  timers_->RunUntilIdle();
+  EXPECT_TRUE(lease->ended());
+}
+
 TEST_F(LeaseTest, TellsAgainUntilItIsAcknowledged) {
   const auto lease = Open();
   ASSERT_TRUE(lease->Watch(7, /*tree=*/false, "/k").ok());
