@@ -1,13 +1,20 @@
 #include "signpost/common/rocks.h"
 
+#include <cstdarg>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <shared_mutex>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/file_system.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
@@ -56,6 +63,68 @@ absl::Status Guarded(absl::string_view dir, Fn&& fn) {
   }
 }
 
+// What RocksDB makes of a failure in writing: after some it may be told to go on (Resume), after
+// the rest it writes nothing more until it is opened anew. It sorts two of them wrongly.
+//
+// Too many open files: passes, and nothing was written.
+rocksdb::IOStatus Passing(rocksdb::IOStatus status) {
+  if (!status.ok()) status.SetRetryable(true);
+  return status;
+}
+
+// A full disk when the write-ahead log grows: RocksDB goes on by itself as soon as there is room,
+// but may append to the broken file, at which the packaged library ends the process.
+class LogFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  using FSWritableFileOwnerWrapper::Append;
+  using FSWritableFileOwnerWrapper::FSWritableFileOwnerWrapper;
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
+    const rocksdb::IOStatus status = FSWritableFileOwnerWrapper::Append(data, options, debug);
+    if (!status.IsNoSpace()) return status;
+    return rocksdb::IOStatus::IOError(status.ToString());
+  }
+};
+
+class StoreFiles final : public rocksdb::FileSystemWrapper {
+ public:
+  using FileSystemWrapper::FileSystemWrapper;
+
+  const char* Name() const override { return "signpost"; }
+  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* debug) override {
+    const rocksdb::IOStatus status =
+        Passing(FileSystemWrapper::NewWritableFile(name, options, file, debug));
+    if (status.ok() && absl::EndsWith(name, ".log")) {
+      *file = std::make_unique<LogFile>(std::move(*file));
+    }
+    return status;
+  }
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& name,
+                                        const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                        rocksdb::IODebugContext* debug) override {
+    return Passing(FileSystemWrapper::NewRandomAccessFile(name, options, file, debug));
+  }
+};
+
+rocksdb::Env* Files() {
+  static rocksdb::Env& env =
+      *rocksdb::NewCompositeEnv(std::make_shared<StoreFiles>(rocksdb::FileSystem::Default()))
+           .release();
+  return &env;
+}
+
+// RocksDB's own log on a full disk ends the process: the packaged library asserts that nothing is
+// written to a file after an error. The statuses say what failed.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
 rocksdb::Options MakeOptions(const RocksOptions& options) {
   const bool store = options.tuning == RocksOptions::Tuning::kStore;
   rocksdb::Options result;
@@ -77,8 +146,10 @@ rocksdb::Options MakeOptions(const RocksOptions& options) {
   result.allow_fallocate = false;
   result.stats_dump_period_sec = 0;
   result.stats_persist_period_sec = 0;
-  result.keep_log_file_num = 1;
-  result.info_log_level = rocksdb::ERROR_LEVEL;
+  result.env = Files();
+  result.info_log = std::make_shared<NoLog>();
+  // Write does it.
+  result.max_bgerror_resume_count = 0;
   result.avoid_flush_during_shutdown = false;
 
   rocksdb::BlockBasedTableOptions table;
@@ -89,17 +160,66 @@ rocksdb::Options MakeOptions(const RocksOptions& options) {
   return result;
 }
 
+rocksdb::Status OpenDb(const RocksOptions& options, bool read_only, const std::string& dir,
+                       std::unique_ptr<rocksdb::DB>& result) {
+  const rocksdb::Options made = MakeOptions(options);
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened =
+      read_only ? rocksdb::DB::OpenForReadOnly(made, dir, &db) : rocksdb::DB::Open(made, dir, &db);
+  result.reset(db);
+  return opened;
+}
+
+// Whether a file may be written there; else opening anew would only end the reading too.
+bool HasRoom(const std::string& dir) {
+  constexpr size_t kRoom = 1 << 20;
+  const std::string name = dir + "/ROOM";
+  std::ofstream file(name, std::ios::binary | std::ios::trunc);
+  file << std::string(kRoom, 'x') << std::flush;
+  const bool good = file.good();
+  file.close();
+  std::error_code ignored;
+  std::filesystem::remove(name, ignored);
+  return good;
+}
+
 }  // namespace
 
 struct Rocks::State {
   std::string dir;
+  RocksOptions options;
+  // Calls share it; who opens or closes has it alone.
+  std::shared_mutex mutex;
   std::unique_ptr<rocksdb::DB> db;
+  uint64_t opened = 0;   // anew, so many times
+  bool writable = true;  // false: opening anew failed
+  bool closed = false;
+
+  // Of a database that will write nothing more. `before`: `opened` when that was seen.
+  rocksdb::Status OpenAnew(uint64_t before);
 
   absl::Status CheckOpen() const {
+    if (closed) return absl::FailedPreconditionError(absl::StrCat(dir, ": the database is closed"));
     if (db != nullptr) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(dir, ": the database is closed"));
+    return absl::UnavailableError(absl::StrCat(dir, ": cannot be opened anew after a failure"));
   }
 };
+
+rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
+  if (!HasRoom(dir)) return rocksdb::Status::NoSpace(dir);
+  std::unique_lock lock(mutex);
+  if (closed) return rocksdb::Status::Aborted("closed");
+  if (opened != before) return rocksdb::Status::OK();  // another thread has tried it
+  // What was written is in the log, whether the last flush works or not.
+  if (db != nullptr) db->Close().PermitUncheckedError();
+  db.reset();
+  ++opened;
+  const rocksdb::Status status = OpenDb(options, /*read_only=*/false, dir, db);
+  writable = status.ok();
+  // So that reads go on; the next write tries it again.
+  if (!writable) OpenDb(options, /*read_only=*/true, dir, db).PermitUncheckedError();
+  return status;
+}
 
 Rocks::Rocks(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
@@ -113,19 +233,15 @@ absl::StatusOr<std::unique_ptr<Rocks>> Rocks::Open(const std::string& dir,
   }
   auto state = std::make_unique<State>();
   state->dir = dir;
-  const absl::Status status = Guarded(dir, [&] {
-    const rocksdb::Options made = MakeOptions(options);
-    rocksdb::DB* db = nullptr;
-    const rocksdb::Status opened = options.read_only ? rocksdb::DB::OpenForReadOnly(made, dir, &db)
-                                                     : rocksdb::DB::Open(made, dir, &db);
-    state->db.reset(db);
-    return opened;
-  });
+  state->options = options;
+  const absl::Status status =
+      Guarded(dir, [&] { return OpenDb(options, options.read_only, dir, state->db); });
   if (!status.ok()) return status;
   return std::unique_ptr<Rocks>(new Rocks(std::move(state)));
 }
 
 absl::StatusOr<std::string> Rocks::Get(absl::string_view key) const {
+  std::shared_lock lock(state_->mutex);
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   std::string value;
   const absl::Status status = Guarded(
@@ -138,7 +254,10 @@ absl::StatusOr<std::string> Rocks::Get(absl::string_view key) const {
 }
 
 absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
-  if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
+  {
+    std::shared_lock lock(state_->mutex);
+    if (state_->closed) return state_->CheckOpen();
+  }
   return Guarded(state_->dir, [&]() -> rocksdb::Status {
     rocksdb::WriteBatch batch;
     for (const RocksWrite& write : writes) {
@@ -146,11 +265,30 @@ absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
           write.value.has_value() ? batch.Put(write.key, *write.value) : batch.Delete(write.key);
       if (!added.ok()) return added;
     }
-    return state_->db->Write(rocksdb::WriteOptions(), &batch);
+    const rocksdb::WriteOptions options;
+    uint64_t opened = 0;
+    {
+      std::shared_lock lock(state_->mutex);
+      opened = state_->opened;
+      if (state_->writable) {
+        const rocksdb::Status written = state_->db->Write(options, &batch);
+        if (written.ok() || state_->options.read_only) return written;
+        const rocksdb::Status resumed = state_->db->Resume();
+        if (resumed.ok()) return state_->db->Write(options, &batch);
+        // The fault lasts.
+        if (resumed.severity() < rocksdb::Status::kFatalError) return written;
+      }
+    }
+    const rocksdb::Status anew = state_->OpenAnew(opened);
+    if (!anew.ok()) return anew;
+    std::shared_lock lock(state_->mutex);
+    if (!state_->writable) return rocksdb::Status::Aborted("closed");
+    return state_->db->Write(options, &batch);
   });
 }
 
 absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
+  std::shared_lock lock(state_->mutex);
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   return Guarded(state_->dir, [&] {
     const std::unique_ptr<rocksdb::Iterator> it(state_->db->NewIterator(rocksdb::ReadOptions()));
@@ -170,6 +308,9 @@ absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
 }
 
 absl::Status Rocks::Close() {
+  std::unique_lock lock(state_->mutex);
+  state_->closed = true;
+  state_->writable = false;
   if (state_->db == nullptr) return absl::OkStatus();
   const std::unique_ptr<rocksdb::DB> db = std::move(state_->db);
   return Guarded(state_->dir, [&] { return db->Close(); });

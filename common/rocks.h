@@ -53,7 +53,8 @@ class Rocks {
   Rocks& operator=(const Rocks&) = delete;
 
   absl::StatusOr<std::string> Get(absl::string_view key) const;
-  // All or none.
+  // All or none. After a failure the next call works as soon as the file system does (after a full
+  // disk within some 5 s): RocksDB, which is read-only then, is told to go on or opened anew.
   absl::Status Write(const std::vector<RocksWrite>& writes);
   // The keys that begin with `prefix`, as they were when the scan began.
   absl::Status Scan(absl::string_view prefix, Visitor visit) const;

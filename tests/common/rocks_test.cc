@@ -1,7 +1,15 @@
 #include "signpost/common/rocks.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -89,6 +97,73 @@ TEST(RocksTest, ErrorsNameTheDirectory) {
   const auto below = Rocks::Open(file + "/db");
   ASSERT_FALSE(below.ok());
   EXPECT_EQ(below.status().message().find(file), 0u) << below.status();
+}
+
+void SetLimit(decltype(RLIMIT_NOFILE) what, rlim_t value) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(what, &limit), 0);
+  limit.rlim_cur = std::min(value, limit.rlim_max);
+  ASSERT_EQ(setrlimit(what, &limit), 0);
+}
+
+// Writes until it fails. What was written stays, and after `heal` it writes on.
+void FailAndGoOn(const std::string& dir, const std::function<void()>& harm,
+                 const std::function<void()>& heal) {
+  auto rocks = Rocks::Open(dir);
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  ASSERT_TRUE((*rocks)->Write({{"first", "1"}}).ok());
+  harm();
+  int written = 0;
+  const std::string large(1 << 20, 'x');
+  while (written < 100 && (*rocks)->Write({{std::to_string(written), large}}).ok()) ++written;
+  ASSERT_LT(written, 100);
+  EXPECT_FALSE((*rocks)->Write({{"again", large}}).ok());
+  EXPECT_EQ(*(*rocks)->Get("first"), "1");
+  heal();
+  const absl::Status status = (*rocks)->Write({{"last", "2"}});
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_TRUE((*rocks)->Close().ok());
+  rocks = Rocks::Open(dir);
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  EXPECT_EQ(*(*rocks)->Get("first"), "1");
+  EXPECT_EQ(*(*rocks)->Get("last"), "2");
+  for (int i = 0; i < written; ++i) EXPECT_TRUE((*rocks)->Get(std::to_string(i)).ok()) << i;
+}
+
+[[noreturn]] void ExitWithResult() { std::exit(testing::Test::HasFailure() ? 1 : 0); }
+
+// In processes of their own, as the limits are those of a process.
+TEST(RocksDeathTest, WritesOnAfterTooManyOpenFiles) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto run = [dir = NewDir("rocks-files")] {
+    std::vector<int> files;
+    FailAndGoOn(
+        dir,
+        [&] {
+          SetLimit(RLIMIT_NOFILE, 100);
+          for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+            files.push_back(fd);
+          }
+        },
+        [&] {
+          for (const int fd : files) close(fd);
+        });
+    ExitWithResult();
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+// As RocksDB sees it: its log cannot grow, for another reason than a full disk.
+TEST(RocksDeathTest, WritesOnAfterAFileThatCouldNotGrow) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto run = [dir = NewDir("rocks-size")] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    FailAndGoOn(
+        dir, [] { SetLimit(RLIMIT_FSIZE, 1 << 19); },
+        [] { SetLimit(RLIMIT_FSIZE, RLIM_INFINITY); });
+    ExitWithResult();
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
 TEST(RocksTest, ClosedIsClosed) {
