@@ -19,6 +19,8 @@ int64_t NewSessionId() {
   return static_cast<int64_t>(id >> 1) | 1;
 }
 
+absl::Status Stopped() { return absl::UnavailableError("the server is being stopped"); }
+
 // The answer of a store that answers at once, or what goes to the client in its place.
 template <typename Result, typename Call>
 Result Ask(Lease& lease, Call call) {
@@ -69,25 +71,48 @@ void RegistryHandler::open(server_wire::Opened& opened, int32_t version, int64_t
   {
     MutexLock lock(leases_->mutex);
     if (leases_->stopped) {
-      refused = absl::UnavailableError("the server is being stopped");
-    } else if (leases_->by_session.size() >= options_.max_sessions) {
+      refused = Stopped();
+    } else if (leases_->by_session.size() + leases_->opening >= options_.max_sessions) {
       refused = absl::ResourceExhaustedError(
           absl::StrCat("the server takes ", options_.max_sessions, " clients"));
     } else {
-      leases_->by_session[session] =
-          Lease::Open(centre_, options, timers_, [weak = std::weak_ptr<Leases>(leases_), session] {
-            const auto leases = weak.lock();
-            if (leases == nullptr) return;
-            std::shared_ptr<Lease> ended;  // destroyed without the lock
-            MutexLock erase(leases->mutex);
-            const auto it = leases->by_session.find(session);
-            if (it == leases->by_session.end()) return;
-            ended = std::move(it->second);
-            leases->by_session.erase(it);
-          });
+      ++leases_->opening;
     }
   }
   if (!refused.ok()) Refuse(refused);
+  // Not under the lock: it waits for the centre, and everyone else would wait for it.
+  std::shared_ptr<Lease> lease;
+  try {
+    lease =
+        Lease::Open(centre_, options, timers_, [weak = std::weak_ptr<Leases>(leases_), session] {
+          const auto leases = weak.lock();
+          if (leases == nullptr) return;
+          std::shared_ptr<Lease> ended;  // destroyed without the lock
+          MutexLock erase(leases->mutex);
+          const auto it = leases->by_session.find(session);
+          if (it == leases->by_session.end()) return;
+          ended = std::move(it->second);
+          leases->by_session.erase(it);
+        });
+  } catch (...) {
+    MutexLock lock(leases_->mutex);
+    --leases_->opening;
+    throw;
+  }
+  {
+    MutexLock lock(leases_->mutex);
+    --leases_->opening;
+    // One that has ended already would never be taken out.
+    if (leases_->stopped) {
+      refused = Stopped();
+    } else if (!lease->ended()) {
+      leases_->by_session[session] = lease;
+    }
+  }
+  if (!refused.ok()) {
+    lease->End();
+    Refuse(refused);
+  }
   opened.session = session;
   opened.ttl_ms = absl::ToInt64Milliseconds(options.ttl);
 }

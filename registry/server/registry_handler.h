@@ -4,6 +4,7 @@
 #ifndef SIGNPOST_REGISTRY_SERVER_REGISTRY_HANDLER_H_
 #define SIGNPOST_REGISTRY_SERVER_REGISTRY_HANDLER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,6 +50,7 @@ class RegistryHandler final : public server_wire::RegistryServiceIf {
   struct Leases {
     Mutex mutex;
     bool stopped ABSL_GUARDED_BY(mutex) = false;
+    size_t opening ABSL_GUARDED_BY(mutex) = 0;  // on their way into by_session
     std::map<int64_t, std::shared_ptr<Lease>> by_session ABSL_GUARDED_BY(mutex);
   };
 
