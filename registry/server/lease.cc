@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -141,21 +142,28 @@ class Lease::Mailbox final : public Executor, public std::enable_shared_from_thi
   }
 
  private:
-  // Until there is enough to tell. Gives the lock up meanwhile.
+  // Until there is enough to tell. Gives the lock up meanwhile; has it again when a task throws
+  // (no memory), which ends the poll.
   void RunTasks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     running_ = true;
-    while (!tasks_.empty() && bytes_ < options_.answer_bytes) {
+    std::exception_ptr thrown;
+    while (thrown == nullptr && !tasks_.empty() && bytes_ < options_.answer_bytes) {
       Task task = std::move(tasks_.front());
       tasks_.pop_front();
       mutex_.Unlock();
       runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-      std::move(task)();
+      try {
+        std::move(task)();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
       task = nullptr;
       runner_.store(std::thread::id(), std::memory_order_relaxed);
       mutex_.Lock();
     }
     running_ = false;
     changed_.SignalAll();
+    if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 
   // Copies: they stay until they are acknowledged.
@@ -258,7 +266,13 @@ void Lease::Unwatch(int64_t id) {
 
 std::optional<std::vector<WatchEvent>> Lease::Poll(int64_t acknowledged, absl::Duration wait,
                                                    bool fetch) {
-  return mailbox_->Poll(acknowledged, wait, fetch);
+  try {
+    return mailbox_->Poll(acknowledged, wait, fetch);
+  } catch (const std::exception&) {
+    // What a watch was about to tell may be lost, so the client begins anew.
+    End();
+    return std::nullopt;
+  }
 }
 
 // Looks in thirds of the time to live, so that a pause of two thirds of it is seen (a client polls

@@ -55,7 +55,7 @@ class Lease : public std::enable_shared_from_this<Lease> {
 
   // Forgets what was told up to `acknowledged`, tells what is not; waits up to `wait` (real time)
   // for something to tell, or until another poll takes its place. nullopt: the lease has ended.
-  // Without `fetch` it is only the sign of life.
+  // Without `fetch` it is only the sign of life. A watch that throws (no memory) ends the lease.
   std::optional<std::vector<WatchEvent>> Poll(int64_t acknowledged, absl::Duration wait,
                                               bool fetch);
 

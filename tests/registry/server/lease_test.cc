@@ -5,6 +5,8 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <new>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,12 +20,34 @@ namespace signpost {
 namespace server_internal {
 namespace {
 
+// Has no memory when it is told so.
+class ThrowingKeyValue final : public KeyValue {
+ public:
+  explicit ThrowingKeyValue(std::shared_ptr<std::atomic<bool>> throws)
+      : throws_(std::move(throws)) {}
+  int64_t last_version() const override { return map_.last_version(); }
+  absl::StatusOr<std::optional<Record>> Get(const std::string& key) const override {
+    if (throws_->exchange(false)) throw std::bad_alloc();
+    return map_.Get(key);
+  }
+  absl::Status Write(const std::vector<Change>& changes, int64_t last_version) override {
+    return map_.Write(changes, last_version);
+  }
+  absl::Status Scan(const std::string& prefix, Visitor visit) const override {
+    return map_.Scan(prefix, visit);
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> throws_;
+  MapKeyValue map_;
+};
+
 class LeaseTest : public testing::Test {
  protected:
   LeaseTest() {
     LocalCentre::Options options;
     options.name = "test";
-    centre_ = std::make_shared<LocalCentre>(std::make_unique<MapKeyValue>(), options);
+    centre_ = std::make_shared<LocalCentre>(std::make_unique<ThrowingKeyValue>(throws_), options);
     other_ = NewLocalStore(centre_, timers_, LocalAnswers::kAtOnce);
     options_.ttl = absl::Seconds(10);
   }
@@ -47,6 +71,7 @@ class LeaseTest : public testing::Test {
     return told.value_or(std::vector<WatchEvent>());
   }
 
+  std::shared_ptr<std::atomic<bool>> throws_ = std::make_shared<std::atomic<bool>>(false);
   SimulatedClock clock_;
   std::shared_ptr<ManualExecutor> timers_ = std::make_shared<ManualExecutor>(clock_);
   std::shared_ptr<LocalCentre> centre_;
@@ -177,6 +202,18 @@ TEST_F(LeaseTest, ANewerPollTakesThePlaceOfAWaitingOne) {
     EXPECT_TRUE(lease->Poll(0, absl::ZeroDuration(), true).has_value());
   }
   EXPECT_TRUE(waiting.get()->empty());
+}
+
+TEST_F(LeaseTest, AWatchThatThrowsEndsIt) {
+  const auto lease = Open();
+  ASSERT_TRUE(lease->Watch(1, false, "/k").ok());
+  ASSERT_TRUE(lease->Watch(2, false, "/l").ok());
+  *throws_ = true;
+  EXPECT_FALSE(lease->Poll(0, absl::Seconds(60), true).has_value());
+  EXPECT_FALSE(lease->Poll(0, absl::Seconds(60), true).has_value());
+  EXPECT_TRUE(lease->ended());
+  EXPECT_EQ(ends_.load(), 1);
+  EXPECT_EQ(centre_->watch_count(), 0u);
 }
 
 TEST_F(LeaseTest, EndWakesAPoll) {
