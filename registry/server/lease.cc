@@ -91,10 +91,14 @@ class Lease::Mailbox final : public Executor, public std::enable_shared_from_thi
     return tasks_.size() > 2 * options_.max_watches + 1000;
   }
 
-  // Of the time to live.
+  absl::Duration ttl() {
+    MutexLock lock(mutex_);
+    return Ttl();
+  }
+  // Of it.
   absl::Duration left() {
     MutexLock lock(mutex_);
-    return seen_ + options_.ttl - clock().MonotonicNow();
+    return seen_ + Ttl() - clock().MonotonicNow();
   }
 
   // As a sign of life.
@@ -142,6 +146,11 @@ class Lease::Mailbox final : public Executor, public std::enable_shared_from_thi
   }
 
  private:
+  // Who never polls does not stay for long.
+  absl::Duration Ttl() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return turn_ > 0 ? options_.ttl : std::min(options_.ttl, options_.unpolled_ttl);
+  }
+
   // Until there is enough to tell. Gives the lock up meanwhile; has it again when a task throws
   // (no memory), which ends the poll.
   void RunTasks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -278,7 +287,7 @@ std::optional<std::vector<WatchEvent>> Lease::Poll(int64_t acknowledged, absl::D
 // Looks in thirds of the time to live, so that a pause of two thirds of it is seen (a client polls
 // more often than each third).
 void Lease::Arm() {
-  const absl::Duration delay = std::min(mailbox_->left(), options_.ttl / 3);
+  const absl::Duration delay = std::min(mailbox_->left(), mailbox_->ttl() / 3);
   const absl::Duration due = timers_->clock().MonotonicNow() + delay;
   MutexLock lock(mutex_);
   if (ending_) return;
@@ -289,7 +298,7 @@ void Lease::Arm() {
 
 void Lease::EndIfSilent(absl::Duration due) {
   // So late, it was this process that stood still: what clients sent meanwhile is not read yet.
-  if (timers_->clock().MonotonicNow() - due > options_.ttl / 3) mailbox_->Renew();
+  if (timers_->clock().MonotonicNow() - due > mailbox_->ttl() / 3) mailbox_->Renew();
   if (mailbox_->left() <= absl::ZeroDuration()) {
     End();
   } else {

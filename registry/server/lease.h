@@ -33,9 +33,11 @@ namespace server_internal {
 
 struct LeaseOptions {
   absl::Duration ttl = absl::Seconds(30);  // from the beginning of the last poll. Default: 30 s
-  size_t max_watches = 10000;              // Default: 10000
-  size_t piece_bytes = 1 << 20;            // a larger delta is told in pieces. Default: 1 MiB
-  size_t answer_bytes = 4 << 20;           // of one poll, one event at least. Default: 4 MiB
+  // Until the first poll, if it is less than the ttl. Default: 10 s
+  absl::Duration unpolled_ttl = absl::Seconds(10);
+  size_t max_watches = 10000;     // Default: 10000
+  size_t piece_bytes = 1 << 20;   // a larger delta is told in pieces. Default: 1 MiB
+  size_t answer_bytes = 4 << 20;  // of one poll, one event at least. Default: 4 MiB
 };
 
 class Lease : public std::enable_shared_from_this<Lease> {

@@ -49,6 +49,7 @@ exception UnknownSession {
 
 service RegistryService {
   // `version`: of this protocol; Refused (kFailedPrecondition) names the one that is spoken here.
+  // Without a poll the session lives for 10 s at most, whatever is granted.
   Opened open(1: i32 version, 2: i64 ttl_ms) throws (1: Refused refused),
   // Its session-bound keys and watches go.
   void close(1: i64 session),

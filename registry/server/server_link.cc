@@ -10,6 +10,8 @@ namespace server_internal {
 namespace {
 
 constexpr absl::Duration kMaxPollWait = absl::Seconds(10);
+// While the executor is busy. Half of what the server gives a session until its first poll.
+constexpr absl::Duration kMaxTakeWait = absl::Seconds(5);
 // Close takes at most both, and what a look-up of the host's name takes is not waited for.
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kEndTime = absl::Milliseconds(1500);
@@ -172,7 +174,7 @@ void ServerLink::PollLoop() {
       continue;
     }
     const absl::Duration wait = std::min(ttl_ / 3, kMaxPollWait);
-    const bool fetch = AwaitTaken(wait);
+    const bool fetch = AwaitTaken(std::min(wait, kMaxTakeWait));
     Answer<std::vector<WatchEvent>> told =
         connection->Poll(polled_, acknowledged_, fetch ? wait : absl::ZeroDuration(), fetch);
     if (closed_) break;

@@ -101,6 +101,21 @@ TEST_F(LeaseTest, EndsWhenNoPollCameForItsTimeToLive) {
   EXPECT_EQ(timers_->pending_timers(), 0u);
 }
 
+TEST_F(LeaseTest, WithoutAFirstPollItEndsSoon) {
+  options_.ttl = absl::Hours(1);
+  const auto never = Open();
+  const auto polled = Open();
+  EXPECT_TRUE(polled->Poll(0, absl::ZeroDuration(), /*fetch=*/true).has_value());
+  timers_->AdvanceAndRun(absl::Seconds(9));
+  EXPECT_FALSE(never->ended());
+  timers_->AdvanceAndRun(absl::Seconds(2));
+  EXPECT_TRUE(never->ended());
+  timers_->AdvanceAndRun(absl::Minutes(58));
+  EXPECT_FALSE(polled->ended());
+  timers_->AdvanceAndRun(absl::Minutes(2));
+  EXPECT_TRUE(polled->ended());
+}
+
 // The timer runs when the process goes on, before the polls that wait in the sockets.
 TEST_F(LeaseTest, APausedServerExpiresNobodyWhoStillPolls) {
   for (const int pause : {60, 12, 10}) {

@@ -34,6 +34,13 @@ class WireClient {
     client_.open(opened, server_internal::kProtocolVersion, ttl_ms);
     return opened.session;
   }
+  // One that lives for all of `ttl_ms`: without a poll it ends soon.
+  int64_t OpenAndPoll(int64_t ttl_ms) {
+    const int64_t session = Open(ttl_ms);
+    std::vector<server_wire::Event> events;
+    client_.poll(events, session, 0, 0, /*fetch=*/false);
+    return session;
+  }
   server_wire::RegistryServiceClient* operator->() { return &client_; }
   TSocket& socket() { return *socket_; }
 
@@ -130,10 +137,10 @@ TEST(RegistryServerTest, ASessionWithoutPollsEnds) {
   options.timers = timers;
   auto server = StartServer(NewCentre(), options);
   WireClient other(server->port());
-  const int64_t reader = other.Open(3600000);
+  const int64_t reader = other.OpenAndPoll(3600000);
   {
     WireClient client(server->port());
-    client->bind(client.Open(10000), "/bound", "v");
+    client->bind(client.OpenAndPoll(10000), "/bound", "v");
   }
   timers->AdvanceAndRun(absl::Seconds(9));
   EXPECT_TRUE(other->exists(reader, "/bound"));
@@ -158,7 +165,7 @@ TEST(RegistryServerTest, LeftBehindKeysStayUntilTheirOwnersHadTimeToComeBack) {
   auto server =
       StartServer(std::make_shared<LocalCentre>(std::move(data), LocalCentre::Options()), options);
   WireClient client(server->port());
-  const int64_t session = client.Open(3600000);
+  const int64_t session = client.OpenAndPoll(3600000);
   EXPECT_TRUE(client->exists(session, "/back"));
   EXPECT_TRUE(client->exists(session, "/dead"));
   client->bind(session, "/back", "w");
@@ -349,7 +356,7 @@ TEST(RegistryServerTest, StopEndsSessionsAndConnections) {
   options.timers = timers;
   auto next = StartServer(centre, options);
   WireClient again(next->port());
-  const int64_t other = again.Open(3600000);
+  const int64_t other = again.OpenAndPoll(3600000);
   EXPECT_TRUE(again->exists(other, "/kept"));
   EXPECT_TRUE(again->exists(other, "/bound"));
   timers->AdvanceAndRun(options.left_behind);
