@@ -292,6 +292,7 @@ std::vector<std::shared_ptr<store_internal::LocalWatch>> LocalCentre::State::Clo
   const auto take = [&](Watches& watches) {
     for (auto it = watches.begin(); it != watches.end();) {
       if ((*it)->session.get() == &session) {
+        CancelRetry(**it);
         ended.push_back(*it);
         it = watches.erase(it);
       } else {

@@ -59,6 +59,7 @@ struct LocalWatch {
   bool anew = true;        // tell the whole state, even if it is what was told last
   bool first = true;       // nothing was told yet
   bool told_error = false;
+  Executor::TimerId retry = 0;         // after a read that failed
   std::set<std::string> dirty;         // kTree: names of children to look at
   std::map<std::string, Known> known;  // kTree: by name. kKey: by "", absent if none
 };
@@ -114,6 +115,8 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   void DropLeftOver();
   void Notify(const std::string& key);
   void Schedule(const std::shared_ptr<LocalWatch>& watch);
+  void RetryLater(const std::shared_ptr<LocalWatch>& watch);
+  void CancelRetry(LocalWatch& watch);
   void Tell(const std::shared_ptr<LocalWatch>& watch, SessionEvent event);
   Watches* FindWatches(const LocalWatch& watch, bool create);
   StoreValue ToValue(const LocalSession& session, Record record) const;
@@ -126,8 +129,8 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
                                                   const std::string& prefix,
                                                   const std::string& name) const;
   // nullopt: nothing to tell.
-  std::optional<absl::StatusOr<StoreValue>> NextValue(LocalWatch& watch);
-  std::optional<absl::StatusOr<TreeDelta>> NextDelta(LocalWatch& watch);
+  std::optional<absl::StatusOr<StoreValue>> NextValue(const std::shared_ptr<LocalWatch>& watch);
+  std::optional<absl::StatusOr<TreeDelta>> NextDelta(const std::shared_ptr<LocalWatch>& watch);
   absl::Status FillDelta(LocalWatch& watch, TreeDelta& delta);
 
   const Options options_;

@@ -7,6 +7,11 @@
 #include "signpost/registry/store/local_state.h"
 
 namespace signpost {
+namespace {
+
+constexpr absl::Duration kRetryDelay = absl::Seconds(5);
+
+}  // namespace
 
 LocalCentre::State::Watches* LocalCentre::State::FindWatches(const LocalWatch& watch, bool create) {
   if (watch.kind == LocalWatch::Kind::kSession) return &session_watches_;
@@ -33,6 +38,7 @@ absl::Status LocalCentre::State::AddWatch(const std::shared_ptr<LocalWatch>& wat
 
 void LocalCentre::State::RemoveWatch(const std::shared_ptr<LocalWatch>& watch) {
   MutexLock lock(mutex_);
+  CancelRetry(*watch);
   Watches* watches = FindWatches(*watch, /*create=*/false);
   if (watches == nullptr) return;
   watches->erase(watch);
@@ -72,6 +78,22 @@ void LocalCentre::State::Schedule(const std::shared_ptr<LocalWatch>& watch) {
   });
 }
 
+// A read that failed is tried again, for nothing else may ever happen to the key.
+void LocalCentre::State::RetryLater(const std::shared_ptr<LocalWatch>& watch) {
+  const Watches* watches = FindWatches(*watch, /*create=*/false);
+  if (watches == nullptr || watches->count(watch) == 0) return;  // it is being cancelled
+  watch->retry = watch->session->executor->PostAfter(
+      kRetryDelay, [weak = weak_from_this(), weak_watch = std::weak_ptr<LocalWatch>(watch)] {
+        const auto state = weak.lock();
+        const auto watch = weak_watch.lock();
+        if (state != nullptr && watch != nullptr) state->Deliver(watch);
+      });
+}
+
+void LocalCentre::State::CancelRetry(LocalWatch& watch) {
+  if (watch.retry != 0) watch.session->executor->Cancel(std::exchange(watch.retry, 0));
+}
+
 void LocalCentre::State::Tell(const std::shared_ptr<LocalWatch>& watch, SessionEvent event) {
   watch->session->executor->Post([watch, event] {
     if (const Gate::Pass pass = watch->gate.Enter()) watch->on_session(event);
@@ -82,14 +104,17 @@ void LocalCentre::State::Deliver(const std::shared_ptr<LocalWatch>& watch) {
   const Gate::Pass pass = watch->gate.Enter();
   if (!pass) return;
   if (watch->kind == LocalWatch::Kind::kKey) {
-    if (auto value = NextValue(*watch)) watch->on_value(*std::move(value));
+    if (auto value = NextValue(watch)) watch->on_value(*std::move(value));
   } else {
-    if (auto delta = NextDelta(*watch)) watch->on_tree(*std::move(delta));
+    if (auto delta = NextDelta(watch)) watch->on_tree(*std::move(delta));
   }
 }
 
-std::optional<absl::StatusOr<StoreValue>> LocalCentre::State::NextValue(LocalWatch& watch) {
+std::optional<absl::StatusOr<StoreValue>> LocalCentre::State::NextValue(
+    const std::shared_ptr<LocalWatch>& shared) {
+  LocalWatch& watch = *shared;
   MutexLock lock(mutex_);
+  CancelRetry(watch);
   watch.scheduled = false;
   const absl::Status callable = CheckCall(*watch.session);
   absl::StatusOr<std::optional<Record>> record(std::nullopt);
@@ -99,6 +124,7 @@ std::optional<absl::StatusOr<StoreValue>> LocalCentre::State::NextValue(LocalWat
     record = callable;
   }
   if (!record.ok()) {
+    if (callable.ok()) RetryLater(shared);
     if (std::exchange(watch.told_error, true)) return std::nullopt;
     watch.anew = true;
     return Annotate(record.status(), watch.key);
@@ -118,14 +144,19 @@ std::optional<absl::StatusOr<StoreValue>> LocalCentre::State::NextValue(LocalWat
   return ToValue(*watch.session, **std::move(record));
 }
 
-std::optional<absl::StatusOr<TreeDelta>> LocalCentre::State::NextDelta(LocalWatch& watch) {
+std::optional<absl::StatusOr<TreeDelta>> LocalCentre::State::NextDelta(
+    const std::shared_ptr<LocalWatch>& shared) {
+  LocalWatch& watch = *shared;
   MutexLock lock(mutex_);
+  CancelRetry(watch);
   watch.scheduled = false;
   TreeDelta delta;
   absl::Status status = CheckCall(*watch.session);
   const bool anew = watch.anew;
-  if (status.ok()) status = FillDelta(watch, delta);
+  const bool callable = status.ok();
+  if (callable) status = FillDelta(watch, delta);
   if (!status.ok()) {
+    if (callable) RetryLater(shared);
     watch.anew = true;
     if (std::exchange(watch.told_error, true)) return std::nullopt;
     return Annotate(status, watch.key);

@@ -145,5 +145,42 @@ TEST_F(LocalCentreTest, WhatOthersWroteMeanwhileStays) {
   EXPECT_FALSE(Exists("/dead"));
 }
 
+TEST_F(LocalCentreTest, AWatchReadsAgainAfterAReadError) {
+  ASSERT_TRUE(Put(*mine_, "/p/k"));
+  std::vector<absl::Status> values, deltas;
+  Subscription value =
+      mine_->Watch("/p/k", [&](absl::StatusOr<StoreValue> v) { values.push_back(v.status()); });
+  Subscription tree =
+      mine_->WatchTree("/p", [&](absl::StatusOr<TreeDelta> d) { deltas.push_back(d.status()); });
+  faults_->reads = true;
+  executor_->RunUntilIdle();
+  for (auto* told : {&values, &deltas}) {
+    ASSERT_EQ(told->size(), 1u);
+    EXPECT_TRUE(absl::IsUnavailable(told->back())) << told->back();
+  }
+  // Told once, tried on.
+  executor_->AdvanceAndRun(absl::Seconds(30));
+  faults_->reads = false;
+  executor_->AdvanceAndRun(absl::Seconds(5));
+  for (auto* told : {&values, &deltas}) {
+    ASSERT_EQ(told->size(), 2u);
+    EXPECT_TRUE(told->back().ok()) << told->back();
+  }
+  EXPECT_EQ(executor_->pending_timers(), 0u);
+}
+
+TEST_F(LocalCentreTest, TheRetryGoesWithItsWatch) {
+  auto other = Open();
+  Subscription watch = mine_->Watch("/k", [](auto) {});
+  Subscription tree = other->WatchTree("/k", [](auto) {});
+  faults_->reads = true;
+  executor_->RunUntilIdle();
+  EXPECT_EQ(executor_->pending_timers(), 2u);
+  watch = Subscription();
+  EXPECT_EQ(executor_->pending_timers(), 1u);
+  other->Close();
+  EXPECT_EQ(executor_->pending_timers(), 0u);
+}
+
 }  // namespace
 }  // namespace signpost
