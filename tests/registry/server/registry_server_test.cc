@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <thrift/transport/TSocket.h>
 
+#include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -189,6 +192,62 @@ TEST(RegistryServerTest, SessionsAreBounded) {
   EXPECT_THROW(client.Open(), server_wire::Refused);
   client->close(first);
   EXPECT_GT(client.Open(), 0);
+}
+
+// A disk that hangs: the first write after `fail` fails, the next waits.
+class HangingKeyValue final : public KeyValue {
+ public:
+  struct Switch {
+    std::atomic<bool> fail{false};
+    std::atomic<bool> hang{false};
+    std::promise<void> hangs;
+    std::promise<void> go_on;
+  };
+  explicit HangingKeyValue(std::shared_ptr<Switch> how) : how_(std::move(how)) {}
+  int64_t last_version() const override { return map_.last_version(); }
+  absl::StatusOr<std::optional<Record>> Get(const std::string& key) const override {
+    return map_.Get(key);
+  }
+  absl::Status Write(const std::vector<Change>& changes, int64_t last_version) override {
+    if (how_->fail.exchange(false)) return absl::UnavailableError("disk full");
+    if (how_->hang.exchange(false)) {
+      how_->hangs.set_value();
+      how_->go_on.get_future().wait_for(std::chrono::seconds(20));
+    }
+    return map_.Write(changes, last_version);
+  }
+  absl::Status Scan(const std::string& prefix, Visitor visit) const override {
+    return map_.Scan(prefix, visit);
+  }
+
+ private:
+  const std::shared_ptr<Switch> how_;
+  MapKeyValue map_;
+};
+
+TEST(RegistryServerTest, OpeningWaitsForTheCentreAlone) {
+  auto disk = std::make_shared<HangingKeyValue::Switch>();
+  auto server = StartServer(std::make_shared<LocalCentre>(std::make_unique<HangingKeyValue>(disk),
+                                                          LocalCentre::Options()));
+  WireClient client(server->port());
+  const int64_t session = client.Open();
+  WireClient dead(server->port());
+  const int64_t bound = dead.Open();
+  dead->bind(bound, "/bound", "v");
+  disk->fail = true;
+  dead->close(bound);
+  // Drops the key that stayed.
+  disk->hang = true;
+  auto opening = std::async(std::launch::async, [&] { return dead.Open(); });
+  disk->hangs.get_future().wait();
+  auto polled = std::async(std::launch::async, [&] {
+    std::vector<server_wire::Event> events;
+    client->poll(events, session, 0, 0, /*fetch=*/false);
+  });
+  EXPECT_EQ(polled.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  disk->go_on.set_value();
+  EXPECT_GT(opening.get(), 0);
+  EXPECT_EQ(server->session_count(), 2u);
 }
 
 TEST(RegistryServerTest, ConnectionsAreBounded) {
