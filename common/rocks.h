@@ -41,7 +41,7 @@ struct RocksWrite {
 class Rocks {
  public:
   // Called for each key in order. False ends the scan. If it fills `seek`, the scan goes on at the
-  // first key not less than that (seek must be greater than `key`).
+  // first key not less than that (seek must be greater than `key`). Must not call this Rocks.
   using Visitor =
       absl::FunctionRef<bool(absl::string_view key, absl::string_view value, std::string* seek)>;
 
