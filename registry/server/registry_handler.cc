@@ -58,6 +58,21 @@ std::shared_ptr<Lease> RegistryHandler::Find(int64_t session) const {
   RefuseUnknownSession();
 }
 
+// The place that a session takes while it is being opened.
+class RegistryHandler::Place {
+ public:
+  explicit Place(Leases& leases) : leases_(leases) {}
+  ~Place() {
+    MutexLock lock(leases_.mutex);
+    --leases_.opening;
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  Leases& leases_;
+};
+
 void RegistryHandler::open(server_wire::Opened& opened, int32_t version, int64_t ttl_ms) {
   if (version != kProtocolVersion) {
     Refuse(absl::FailedPreconditionError(absl::StrCat(
@@ -80,28 +95,22 @@ void RegistryHandler::open(server_wire::Opened& opened, int32_t version, int64_t
     }
   }
   if (!refused.ok()) Refuse(refused);
+  // Its place is given back however this ends; counted twice for a moment at most.
+  const Place place(*leases_);
   // Not under the lock: it waits for the centre, and everyone else would wait for it.
-  std::shared_ptr<Lease> lease;
-  try {
-    lease =
-        Lease::Open(centre_, options, timers_, [weak = std::weak_ptr<Leases>(leases_), session] {
-          const auto leases = weak.lock();
-          if (leases == nullptr) return;
-          std::shared_ptr<Lease> ended;  // destroyed without the lock
-          MutexLock erase(leases->mutex);
-          const auto it = leases->by_session.find(session);
-          if (it == leases->by_session.end()) return;
-          ended = std::move(it->second);
-          leases->by_session.erase(it);
-        });
-  } catch (...) {
-    MutexLock lock(leases_->mutex);
-    --leases_->opening;
-    throw;
-  }
+  const std::shared_ptr<Lease> lease =
+      Lease::Open(centre_, options, timers_, [weak = std::weak_ptr<Leases>(leases_), session] {
+        const auto leases = weak.lock();
+        if (leases == nullptr) return;
+        std::shared_ptr<Lease> ended;  // destroyed without the lock
+        MutexLock erase(leases->mutex);
+        const auto it = leases->by_session.find(session);
+        if (it == leases->by_session.end()) return;
+        ended = std::move(it->second);
+        leases->by_session.erase(it);
+      });
   {
     MutexLock lock(leases_->mutex);
-    --leases_->opening;
     // One that has ended already would never be taken out.
     if (leases_->stopped) {
       refused = Stopped();

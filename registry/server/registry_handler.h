@@ -47,6 +47,7 @@ class RegistryHandler final : public server_wire::RegistryServiceIf {
   void Stop();
 
  private:
+  class Place;
   struct Leases {
     Mutex mutex;
     bool stopped ABSL_GUARDED_BY(mutex) = false;

@@ -2,8 +2,7 @@
 // configuration) is built on this and names no backend.
 //
 // Keys are paths: "/services/shop/192.0.2.1:20880", of at most 64 KiB and 128 parts. A key may have
-// both a value and children.
-// Versions are opaque and grow with each write of the key.
+// both a value and children. Versions are opaque and grow with each write of the key.
 //
 // Threads: all methods from any thread. Callbacks run on the Executor that the store was given,
 //   one at a time, no lock held; they must not block.
