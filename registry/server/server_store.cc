@@ -26,9 +26,6 @@ using server_internal::OpenedSession;
 using server_internal::ServerCalls;
 using server_internal::ServerLink;
 using server_internal::ServerWatches;
-using server_internal::SessionListener;
-using server_internal::TreeListener;
-using server_internal::ValueListener;
 using server_internal::WatchEvent;
 
 constexpr uint16_t kDefaultPort = 2280;

@@ -78,7 +78,7 @@ void ServerWatches::RemoveValue(const std::string& key, const ValueListener* lis
   const auto it = by_name_.find({false, key});
   if (it == by_name_.end()) return;
   const EntryPtr entry = it->second;
-  Erase(entry->values, listener);
+  EraseListener(entry->values, listener);
   RemoveIfUnused(entry);
 }
 
@@ -86,11 +86,13 @@ void ServerWatches::RemoveTree(const std::string& prefix, const TreeListener* li
   const auto it = by_name_.find({true, prefix});
   if (it == by_name_.end()) return;
   const EntryPtr entry = it->second;
-  Erase(entry->trees, listener);
+  EraseListener(entry->trees, listener);
   RemoveIfUnused(entry);
 }
 
-void ServerWatches::RemoveSession(const SessionListener* listener) { Erase(sessions_, listener); }
+void ServerWatches::RemoveSession(const SessionListener* listener) {
+  EraseListener(sessions_, listener);
+}
 
 void ServerWatches::RemoveIfUnused(const EntryPtr& entry) {
   if (!entry->values.empty() || !entry->trees.empty()) return;

@@ -10,7 +10,6 @@
 #ifndef SIGNPOST_REGISTRY_SERVER_SERVER_WATCHES_H_
 #define SIGNPOST_REGISTRY_SERVER_SERVER_WATCHES_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,21 +24,10 @@
 #include "signpost/registry/server/server_link.h"
 #include "signpost/registry/server/watch_event.h"
 #include "signpost/registry/store/store.h"
+#include "signpost/registry/store/store_listener.h"
 
 namespace signpost {
 namespace server_internal {
-
-// One subscriber. Its callback runs inside both gates.
-template <typename Callback>
-struct Listener {
-  explicit Listener(Callback fn) : callback(std::move(fn)) {}
-  Gate gate;
-  Callback callback;
-  bool told = false;  // the present state once, and each change since
-};
-using ValueListener = Listener<Store::WatchCallback>;
-using TreeListener = Listener<Store::TreeCallback>;
-using SessionListener = Listener<Store::SessionCallback>;
 
 class ServerWatches : public std::enable_shared_from_this<ServerWatches> {
  public:
@@ -109,13 +97,6 @@ class ServerWatches : public std::enable_shared_from_this<ServerWatches> {
         listener->callback(std::forward<Args>(args)...);
       }
     }
-  }
-
-  template <typename L>
-  static void Erase(std::vector<std::shared_ptr<L>>& listeners, const L* listener) {
-    listeners.erase(std::remove_if(listeners.begin(), listeners.end(),
-                                   [listener](const auto& l) { return l.get() == listener; }),
-                    listeners.end());
   }
 
   const std::shared_ptr<ServerLink> link_;

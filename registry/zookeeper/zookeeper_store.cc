@@ -15,10 +15,7 @@ namespace {
 
 using zookeeper_internal::Call;
 using zookeeper_internal::NodeEvent;
-using zookeeper_internal::SessionListener;
 using zookeeper_internal::SessionOptions;
-using zookeeper_internal::TreeListener;
-using zookeeper_internal::ValueListener;
 using zookeeper_internal::ZookeeperCalls;
 using zookeeper_internal::ZookeeperSession;
 using zookeeper_internal::ZookeeperWatches;

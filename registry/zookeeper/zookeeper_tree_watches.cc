@@ -38,7 +38,7 @@ void ZookeeperWatches::RemoveTree(const std::string& prefix, const TreeListener*
   const auto it = trees_.find(prefix);
   if (it == trees_.end()) return;
   const auto tree = it->second;
-  Erase(tree->listeners, listener);
+  EraseListener(tree->listeners, listener);
   if (!tree->listeners.empty()) return;
   trees_.erase(it);
   DropTree(tree);

@@ -55,7 +55,7 @@ void ZookeeperWatches::RemoveValue(const std::string& key, const ValueListener* 
   const auto it = values_.find(key);
   if (it == values_.end()) return;
   const auto value = it->second;
-  Erase(value->listeners, listener);
+  EraseListener(value->listeners, listener);
   if (!value->listeners.empty()) return;
   values_.erase(it);
   DropValue(value);
@@ -232,7 +232,7 @@ void ZookeeperWatches::AddSession(std::shared_ptr<SessionListener> listener) {
 }
 
 void ZookeeperWatches::RemoveSession(const SessionListener* listener) {
-  Erase(sessions_, listener);
+  EraseListener(sessions_, listener);
 }
 
 void ZookeeperWatches::Clear() {

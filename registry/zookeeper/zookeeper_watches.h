@@ -10,7 +10,6 @@
 #ifndef SIGNPOST_REGISTRY_ZOOKEEPER_ZOOKEEPER_WATCHES_H_
 #define SIGNPOST_REGISTRY_ZOOKEEPER_ZOOKEEPER_WATCHES_H_
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "signpost/common/gate.h"
 #include "signpost/common/subscription.h"
 #include "signpost/registry/store/store.h"
+#include "signpost/registry/store/store_listener.h"
 #include "signpost/registry/zookeeper/zookeeper_session.h"
 
 namespace signpost {
@@ -32,18 +32,6 @@ namespace zookeeper_internal {
 
 // The server takes 1,048,575 bytes (jute.maxbuffer); each watch costs its path and 4 bytes.
 inline constexpr size_t kWatchLimit = 900000;
-
-// One subscriber. Its callback runs inside both gates.
-template <typename Callback>
-struct Listener {
-  explicit Listener(Callback fn) : callback(std::move(fn)) {}
-  Gate gate;
-  Callback callback;
-  bool told = false;  // the present state once, and each change since
-};
-using ValueListener = Listener<Store::WatchCallback>;
-using TreeListener = Listener<Store::TreeCallback>;
-using SessionListener = Listener<Store::SessionCallback>;
 
 inline NodeRequest Watched(NodeRequest::Kind kind, const std::string& path) {
   NodeRequest request;
@@ -54,13 +42,6 @@ inline NodeRequest Watched(NodeRequest::Kind kind, const std::string& path) {
 }
 
 inline size_t WatchBytes(const std::string& path) { return path.size() + 4; }
-
-template <typename L>
-void Erase(std::vector<std::shared_ptr<L>>& listeners, const L* listener) {
-  listeners.erase(std::remove_if(listeners.begin(), listeners.end(),
-                                 [listener](const auto& l) { return l.get() == listener; }),
-                  listeners.end());
-}
 
 class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
  public:
