@@ -53,9 +53,15 @@ void PublishedMetadata::Publish(MetadataInfo info, std::vector<Url> exported) {
   }
 }
 
-void PublishedMetadata::SetSubscribed(std::vector<Url> urls) {
+void PublishedMetadata::AddSubscribed(const Url& consumer) {
   MutexLock lock(mutex_);
-  subscribed_ = std::move(urls);
+  ++subscribed_[consumer.ToFullString()];
+}
+
+void PublishedMetadata::RemoveSubscribed(const Url& consumer) {
+  MutexLock lock(mutex_);
+  auto it = subscribed_.find(consumer.ToFullString());
+  if (it != subscribed_.end() && --it->second == 0) subscribed_.erase(it);
 }
 
 std::vector<std::string> PublishedMetadata::ExportedUrls(const ExportedFilter& filter) const {
@@ -70,8 +76,8 @@ std::vector<std::string> PublishedMetadata::ExportedUrls(const ExportedFilter& f
 std::vector<std::string> PublishedMetadata::SubscribedUrls() const {
   std::vector<std::string> texts;
   MutexLock lock(mutex_);
-  for (const Url& url : subscribed_) texts.push_back(url.ToFullString());
-  return Sorted(std::move(texts));
+  for (const auto& [url, times] : subscribed_) texts.push_back(url);
+  return texts;
 }
 
 absl::StatusOr<std::shared_ptr<const MetadataInfo>> PublishedMetadata::GetMetadataInfo(

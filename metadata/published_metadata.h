@@ -9,6 +9,7 @@
 #define SIGNPOST_METADATA_PUBLISHED_METADATA_H_
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,8 +28,9 @@ class PublishedMetadata final : public MetadataService {
 
   // `info` with its revision; from now on the newest. The same revision again only brings the URLs.
   void Publish(MetadataInfo info, std::vector<Url> exported);
-  // Full URLs of what this process subscribes to.
-  void SetSubscribed(std::vector<Url> urls);
+  // What this process subscribes to; what is added twice must be removed twice.
+  void AddSubscribed(const Url& consumer);
+  void RemoveSubscribed(const Url& consumer);
 
   const std::string& app() const override { return app_; }
   std::vector<std::string> ExportedUrls(const ExportedFilter& filter) const override;
@@ -48,7 +50,7 @@ class PublishedMetadata final : public MetadataService {
   mutable Mutex mutex_;
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the newest last
   std::vector<Url> exported_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Url> subscribed_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int> subscribed_ ABSL_GUARDED_BY(mutex_);  // full URL -> how often
 };
 
 }  // namespace signpost

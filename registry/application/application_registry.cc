@@ -27,6 +27,7 @@ class ApplicationRegistry::State {
         MetadataResolver& resolver, ApplicationRegistryOptions options)
       : executor(executor_in),
         centre(centre_in),
+        published(options.published),
         mapping(executor_in, centre_in.mapping_store(), ServiceNameMapping::Options()),
         registrar(executor_in, centre_in, mapping, guard, std::move(options)),
         subscriber(executor_in, centre_in, table, resolver, mapping, guard) {}
@@ -34,6 +35,7 @@ class ApplicationRegistry::State {
   // A pair of consumer URL and listener. The guard makes Unsubscribe wait for a running Notify.
   struct Entry {
     uint64_t id = 0;
+    Url consumer;
     std::shared_ptr<NotifyListener> listener;
     CallbackGuard guard;
   };
@@ -75,6 +77,7 @@ class ApplicationRegistry::State {
 
   Executor& executor;
   RegistryCentre& centre;
+  const std::shared_ptr<PublishedMetadata> published;  // may be null
   CallbackGuard guard;
   ServiceNameMapping mapping;
   ApplicationRegistrar registrar;
@@ -122,16 +125,18 @@ void ApplicationRegistry::Subscribe(const Url& consumer, std::shared_ptr<NotifyL
   if (listener == nullptr || state->closed.load()) return;
   auto entry = std::make_shared<State::Entry>();
   entry->id = state->next_id.fetch_add(1);
+  entry->consumer = consumer;
   entry->listener = std::move(listener);
   {
     MutexLock lock(state->mutex);
     const State::EntryKey key{consumer.ToFullString(), entry->listener.get()};
     if (!state->entries.emplace(key, entry).second) return;
+    if (state->published != nullptr) state->published->AddSubscribed(consumer);
   }
-  state->executor.Post(state->guard.Wrap([state, consumer, entry] {
+  state->executor.Post(state->guard.Wrap([state, entry] {
     if (entry->guard.closed()) return;
     state->subscriber.Add(
-        entry->id, consumer,
+        entry->id, entry->consumer,
         entry->guard.Wrap([listener = entry->listener](const ServiceAddresses& addresses) {
           listener->Notify(addresses);
         }));
@@ -148,6 +153,7 @@ void ApplicationRegistry::Unsubscribe(const Url& consumer,
     if (it == state->entries.end()) return;
     entry = std::move(it->second);
     state->entries.erase(it);
+    if (state->published != nullptr) state->published->RemoveSubscribed(consumer);
   }
   entry->guard.Close();
   state->executor.Post(
@@ -199,7 +205,10 @@ void ApplicationRegistry::Close() {
   state->guard.Close();
   {
     MutexLock lock(state->mutex);
-    for (auto& [key, entry] : state->entries) entry->guard.Close();
+    for (auto& [key, entry] : state->entries) {
+      entry->guard.Close();
+      if (state->published != nullptr) state->published->RemoveSubscribed(entry->consumer);
+    }
     state->entries.clear();
   }
   state->registrar.Close();

@@ -17,7 +17,11 @@
 namespace signpost {
 namespace {
 
+using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 class LocalMetadataTest : public testing::Test {
  protected:
@@ -65,6 +69,33 @@ TEST_F(LocalMetadataTest, AConsumerAsksTheProvider) {
   ASSERT_TRUE(provider->provider().Export("tri://127.0.0.1:50051/a.B?methods=y").ok());
   auto second = consumer->consumer().Refer("a.B");
   EXPECT_TRUE((*second)->WaitReady(absl::Seconds(20)).ok());
+}
+
+TEST_F(LocalMetadataTest, WhatIsReferredToIsAmongTheSubscribedUrls) {
+  std::shared_ptr<const MetadataService> served;
+  MetadataProtocol protocol = ThriftMetadata();
+  protocol.server = [&served, server = protocol.server](auto service) {
+    served = service;
+    return server(std::move(service));
+  };
+  ClientOptions options;
+  options.app = "shop";
+  options.registry = registry_;
+  options.metadata = "local";
+  options.metadata_protocols = {protocol};
+  auto client = Client::Create(options, registries_);
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_THAT(served->SubscribedUrls(), IsEmpty());
+  auto first = (*client)->consumer().Refer("g/a.A:1");
+  auto second = (*client)->consumer().Refer("a.B");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_THAT(
+      served->SubscribedUrls(),
+      UnorderedElementsAre(AllOf(HasSubstr("/a.A?"), HasSubstr("group=g")), HasSubstr("/a.B?")));
+  (*first)->Close();
+  EXPECT_THAT(served->SubscribedUrls(), ElementsAre(HasSubstr("/a.B?")));
+  (*client)->Shutdown(absl::ZeroDuration());
+  EXPECT_THAT(served->SubscribedUrls(), IsEmpty());
 }
 
 TEST_F(LocalMetadataTest, OfTheCommand) {

@@ -64,8 +64,18 @@ TEST_F(PublishedMetadataTest, ExportedUrlsByAnyOfTheFour) {
   EXPECT_EQ(published_.ExportedUrls({"a.A", "g", "1", ""}),
             std::vector<std::string>{a.ToFullString()});
   EXPECT_TRUE(published_.ExportedUrls({"a.B", "", "", ""}).empty());
-  published_.SetSubscribed({*Url::Parse("consumer://192.0.2.1/a.D")});
+}
+
+TEST_F(PublishedMetadataTest, SubscribedUrlsOnceEachUntilTheLastIsGone) {
+  const Url d = *Url::Parse("consumer://192.0.2.1/a.D");
+  published_.AddSubscribed(d);
+  published_.AddSubscribed(d);
   EXPECT_EQ(published_.SubscribedUrls(), std::vector<std::string>{"consumer://192.0.2.1/a.D"});
+  published_.RemoveSubscribed(d);
+  EXPECT_EQ(published_.SubscribedUrls().size(), 1u);
+  published_.RemoveSubscribed(d);
+  published_.RemoveSubscribed(d);
+  EXPECT_TRUE(published_.SubscribedUrls().empty());
 }
 
 }  // namespace

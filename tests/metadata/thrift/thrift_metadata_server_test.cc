@@ -72,7 +72,7 @@ class ThriftMetadataServerTest : public testing::Test {
 
 TEST_F(ThriftMetadataServerTest, AnswersAllItsCalls) {
   published_->Publish(InfoOf("r1"), {*Url::Parse("tri://192.0.2.1:50051/a.A?group=g")});
-  published_->SetSubscribed({*Url::Parse("consumer://192.0.2.1/a.B")});
+  published_->AddSubscribed(*Url::Parse("consumer://192.0.2.1/a.B"));
   Start();
   Peer peer(port_);
   std::string version;
