@@ -2,18 +2,27 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
+#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "signpost/client/address_source.h"
+#include "signpost/client/routed_addresses.h"
 #include "signpost/common/await.h"
 #include "signpost/common/gate.h"
-#include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
+#include "signpost/common/random.h"
 #include "signpost/common/snapshot.h"
 #include "signpost/common/status.h"
 
 namespace signpost {
+
+using client_internal::AddressRouting;
+using client_internal::AddressSource;
+using client_internal::LevelChoice;
+using client_internal::RoutedAddresses;
+
 namespace {
 
 absl::Status Closed(const std::string& service) {
@@ -28,59 +37,44 @@ bool Contains(const std::vector<std::string>& all, const std::string& one) {
 
 // What Pick reads: one immutable whole per notification.
 struct Directory::View {
-  struct Pool {
-    std::shared_ptr<const Picker> picker;
-    absl::Status error;  // why there is nothing to pick
-  };
-  std::shared_ptr<const RouteTable> table;
-  std::vector<Pool> pools;
-  ServiceAddresses addresses;
-  bool known = false;    // at least one notification came
-  absl::Status unready;  // OK if some pool has addresses
+  std::vector<LevelChoice> choices;  // those that have something to pick first
+  size_t usable = 0;                 // how many those are
+  ServiceAddresses addresses;        // without a delta
+  bool known = false;                // at least one list is
+  absl::Status unready;              // OK if some call would find an address
 };
 
-class Directory::State final : public NotifyListener,
-                               public std::enable_shared_from_this<Directory::State> {
+class Directory::State final : public std::enable_shared_from_this<Directory::State> {
  public:
   explicit State(Parts parts)
       : service_(std::move(parts.service)),
-        consumer_(std::move(parts.consumer)),
         executor_(std::move(parts.executor)),
-        registry_(std::move(parts.registry)),
-        new_routers_(std::move(parts.routers)),
-        router_options_(std::move(parts.router_options)),
-        new_balancer_(std::move(parts.balancer)),
-        balancer_options_(std::move(parts.balancer_options)),
+        routing_{service_, std::move(parts.routers), std::move(parts.router_options),
+                 std::move(parts.balancer), std::move(parts.balancer_options)},
         view_(EmptyView(
             absl::UnavailableError(absl::StrCat(service_, ": addresses are not known yet")))) {}
 
-  void Subscribe() { registry_->Subscribe(consumer_, shared_from_this()); }
-
-  // On the control executor.
-  void Notify(const ServiceAddresses& addresses) override {
-    if (!Publish(addresses)) return;
-    AnswerWaiters();
-    // A listener may cancel itself or another one: they are dropped by a task of their own.
-    for (const auto& listener : listeners_) Tell(*listener, addresses);
+  void Start(const Url& consumer, std::vector<CentreRegistries> centres) {
+    for (CentreRegistries& centre : centres) {
+      sources_.push_back(std::make_shared<AddressSource>(
+          std::move(centre), executor_, consumer, routing_, [weak = weak_from_this()] {
+            if (auto self = weak.lock()) self->OnChange();
+          }));
+    }
+    // What they tell at once looks at all of them.
+    for (const auto& source : sources_) source->Start();
   }
 
   absl::StatusOr<PickResult> Pick(const Request& request) const {
     const View& view = *view_.Read();
-    if (view.table == nullptr) return view.unready;
-    const size_t at = view.table->PoolFor(request);
-    const View::Pool& pool = view.pools[at];
-    if (pool.picker == nullptr) return pool.error;
-    const size_t index = pool.picker->Pick(request);
-    const Subset& members = view.table->pools()[at].members;
-    if (index >= members.size()) {
-      return absl::UnavailableError(absl::StrCat(service_, ": the balancer refuses all addresses"));
+    if (view.choices.empty()) return view.unready;
+    if (view.usable < 2) {
+      absl::StatusOr<PickResult> picked = view.choices.front().Pick(request);
+      return picked.ok() || view.choices.size() == 1 ? std::move(picked) : Others(view, 0, request);
     }
-    PickResult result;
-    result.endpoint = view.table->list()->at(members[index]);
-    result.endpoint.BeginCall();
-    result.index = index;
-    if (pool.picker->wants_feedback()) result.picker = pool.picker;
-    return result;
+    const size_t first = Scale(ThreadRandom(), view.usable);
+    absl::StatusOr<PickResult> picked = view.choices[first].Pick(request);
+    return picked.ok() ? std::move(picked) : Others(view, first, request);
   }
 
   void WhenReady(absl::Duration timeout, DoneCallback done) {
@@ -102,7 +96,6 @@ class Directory::State final : public NotifyListener,
       auto view = self->view_.ReadShared();
       if (!view->known) return;
       ServiceAddresses now = view->addresses;
-      now.delta = AddressDelta();
       now.delta.to_version = now.list->version();
       now.list->ForEach([&now](const Endpoint& e) { now.delta.added.push_back(e); });
       self->Tell(*listener, now);
@@ -116,18 +109,15 @@ class Directory::State final : public NotifyListener,
   }
 
   void Close() {
-    std::shared_ptr<Registry> registry;
     {
       MutexLock lock(mutex_);
       if (closed_) return;
       closed_ = true;
-      registry = std::move(registry_);
       view_.Publish(EmptyView(Closed(service_)));
     }
-    registry->Unsubscribe(consumer_, shared_from_this());
+    for (const auto& source : sources_) source->Stop();
     executor_->Post([self = shared_from_this()] {
       self->listeners_.clear();
-      self->balancers_.clear();
       for (auto& waiter : std::exchange(self->waiters_, {})) {
         self->executor_->Cancel(waiter.timer);
         std::move(waiter.done)(Closed(self->service_));
@@ -153,9 +143,6 @@ class Directory::State final : public NotifyListener,
     Executor::TimerId timer = 0;
     DoneCallback done;
   };
-  // The balancer of a pool lives as long as the pool is in the table, so that it can reuse.
-  using Balancers = std::map<std::string, std::unique_ptr<Balancer>>;
-
   static std::shared_ptr<const View> EmptyView(absl::Status why) {
     auto view = std::make_shared<View>();
     view->addresses.list = AddressList::Empty();
@@ -172,81 +159,77 @@ class Directory::State final : public NotifyListener,
     if (Gate::Pass pass = listener.gate.Enter()) listener.fn(addresses);
   }
 
-  const RouterChain& Chain() {
-    if (chain_ == nullptr) {
-      std::vector<std::unique_ptr<Router>> routers;
-      for (const RouterFactory& new_router : new_routers_) {
-        if (auto router = new_router(router_options_)) routers.push_back(std::move(router));
-      }
-      chain_ = std::make_unique<const RouterChain>(std::move(routers));
+  // The first that has something, after the one that had nothing.
+  static absl::StatusOr<PickResult> Others(const View& view, size_t first, const Request& request) {
+    for (size_t i = 0; i < view.choices.size(); ++i) {
+      if (i == first) continue;
+      absl::StatusOr<PickResult> picked = view.choices[i].Pick(request);
+      if (picked.ok()) return picked;
     }
-    return *chain_;
+    return view.choices[first].Pick(request);
   }
 
-  // What is new only: the same fault would be said at each change of the list.
-  void LogNotes(const RouteTable& table) const {
-    const auto before = view_.ReadShared();
-    for (const std::string& note : table.notes()) {
-      if (before->table != nullptr && Contains(before->table->notes(), note)) continue;
-      Log(LogLevel::kWarning, absl::StrCat(service_, ": router ", note));
-    }
-  }
-
-  // False once closed.
-  bool Publish(const ServiceAddresses& addresses) {
+  // On the control executor.
+  void OnChange() {
     auto view = std::make_shared<View>();
+    for (const auto& source : sources_) view->choices.push_back(source->choice());
+    std::stable_partition(view->choices.begin(), view->choices.end(),
+                          [](const LevelChoice& choice) { return choice.Unready().ok(); });
+    std::vector<const RoutedAddresses*> serving;
+    for (const LevelChoice& choice : view->choices) {
+      const absl::Status unready = choice.Unready();
+      if (unready.ok()) ++view->usable;
+      if (!view->unready.ok() || &choice == &view->choices.front()) view->unready = unready;
+      const auto lists = choice.Serving();
+      serving.insert(serving.end(), lists.begin(), lists.end());
+    }
+    if (view->usable > 0) view->unready = absl::OkStatus();
+    if (serving.empty()) return;  // nothing is known yet
     view->known = true;
-    view->addresses = addresses;
-    view->table = Chain().Compile(addresses.list);
-    LogNotes(*view->table);
-    view->unready = NothingThere(addresses);
-    Balancers used;
-    std::map<std::string, int> same_name;
-    for (const RouteTable::Pool& pool : view->table->pools()) {
-      View::Pool built;
-      if (pool.members.empty()) {
-        built.error = addresses.list->empty() ? NothingThere(addresses) : RuledOut(addresses, pool);
-        if (view->unready.ok()) view->unready = built.error;
-      } else {
-        const std::string key = absl::StrCat(pool.decided_by, "#", same_name[pool.decided_by]++);
-        std::unique_ptr<Balancer>& balancer = used[key];
-        balancer = std::move(balancers_[key]);
-        if (balancer == nullptr) balancer = new_balancer_(balancer_options_);
-        built.picker = balancer->Build(Members(*addresses.list, pool.members));
+    AddressDelta delta = Serve(serving, view->addresses);
+    ServiceAddresses told = view->addresses;
+    told.delta = std::move(delta);
+    {
+      MutexLock lock(mutex_);
+      if (closed_) return;
+      view_.Publish(std::move(view));
+    }
+    AnswerWaiters();
+    // A listener may cancel itself or another one: they are dropped by a task of their own.
+    for (const auto& listener : listeners_) Tell(*listener, told);
+  }
+
+  // The one list of `serving`: itself, or the union of several. The delta from the last one.
+  AddressDelta Serve(const std::vector<const RoutedAddresses*>& serving,
+                     ServiceAddresses& addresses) {
+    addresses = serving.front()->addresses;
+    const std::shared_ptr<const AddressList> before = std::exchange(served_, addresses.list);
+    std::vector<Endpoint> wanted;
+    if (serving.size() > 1) {
+      std::set<std::string> apps;
+      std::unordered_set<uint32_t> ids;
+      for (const RoutedAddresses* routed : serving) {
+        apps.insert(routed->addresses.apps.begin(), routed->addresses.apps.end());
+        if (addresses.state.ok()) addresses.state = routed->addresses.state;
+        routed->addresses.list->ForEach([&](const Endpoint& endpoint) {
+          if (ids.insert(endpoint.id()).second) wanted.push_back(endpoint);
+        });
       }
-      view->pools.push_back(std::move(built));
+      addresses.apps.assign(apps.begin(), apps.end());
+      AddressDelta delta = before->DiffTo(wanted);
+      served_ = delta.empty() ? before : before->Apply(delta);
+      addresses.list = served_;
+      return delta;
     }
-    const bool any = std::any_of(view->pools.begin(), view->pools.end(),
-                                 [](const View::Pool& pool) { return pool.picker != nullptr; });
-    if (any) view->unready = absl::OkStatus();
-    balancers_ = std::move(used);
-    MutexLock lock(mutex_);
-    if (closed_) return false;
-    view_.Publish(std::move(view));
-    return true;
-  }
-
-  static std::vector<PoolMember> Members(const AddressList& list, const Subset& subset) {
-    std::vector<PoolMember> members;
-    members.reserve(subset.size());
-    for (uint32_t i : subset) {
-      const EndpointSpec& spec = list.spec(i);
-      members.push_back({list.id(i), spec.weight, spec.timestamp_ms});
+    if (before == served_) {
+      AddressDelta none;
+      none.from_version = none.to_version = before->version();
+      return none;
     }
-    return members;
-  }
-
-  // The registry's word for an empty list.
-  absl::Status NothingThere(const ServiceAddresses& addresses) const {
-    if (!addresses.list->empty()) return absl::OkStatus();
-    if (!addresses.state.ok()) return Annotate(addresses.state, service_);
-    return absl::UnavailableError(absl::StrCat(service_, ": no address"));
-  }
-
-  absl::Status RuledOut(const ServiceAddresses& addresses, const RouteTable::Pool& pool) const {
-    return absl::UnavailableError(absl::StrCat(service_, ": rule ", pool.decided_by,
-                                               " leaves none of ", addresses.list->size(),
-                                               " addresses"));
+    served_->ForEach([&wanted](const Endpoint& endpoint) { wanted.push_back(endpoint); });
+    AddressDelta delta = before->DiffTo(wanted);
+    delta.to_version = served_->version();
+    return delta;
   }
 
   void AddWaiter(absl::Duration timeout, DoneCallback done) {
@@ -284,16 +267,11 @@ class Directory::State final : public NotifyListener,
   }
 
   const std::string service_;
-  const Url consumer_;
   const std::shared_ptr<Executor> executor_;
-  std::shared_ptr<Registry> registry_;  // under mutex_ after construction
+  const AddressRouting::Parts routing_;
+  std::vector<std::shared_ptr<AddressSource>> sources_;  // not changed after Start
   // Of the control executor.
-  const std::vector<RouterFactory> new_routers_;
-  const RouterOptions router_options_;
-  std::unique_ptr<const RouterChain> chain_;  // null: there was no list yet
-  const BalancerFactory new_balancer_;
-  const BalancerOptions balancer_options_;
-  Balancers balancers_;
+  std::shared_ptr<const AddressList> served_ = AddressList::Empty();
   std::list<std::shared_ptr<Listener>> listeners_;
   std::vector<Waiter> waiters_;
   uint64_t last_waiter_ = 0;
@@ -303,8 +281,11 @@ class Directory::State final : public NotifyListener,
   Snapshot<View> view_;
 };
 
-Directory::Directory(Parts parts) : state_(std::make_shared<State>(std::move(parts))) {
-  state_->Subscribe();
+Directory::Directory(Parts parts) {
+  std::vector<CentreRegistries> centres = std::move(parts.centres);
+  const Url consumer = parts.consumer;
+  state_ = std::make_shared<State>(std::move(parts));
+  state_->Start(consumer, std::move(centres));
 }
 
 Directory::~Directory() { Close(); }
@@ -348,8 +329,25 @@ std::shared_ptr<const AddressList> Directory::addresses() const {
 absl::Status Directory::state() const { return state_->view()->addresses.state; }
 
 std::vector<std::string> Directory::notes() const {
+  std::vector<std::string> notes;
   const auto view = state_->view();
-  return view->table == nullptr ? std::vector<std::string>() : view->table->notes();
+  for (const LevelChoice& choice : view->choices) {
+    for (const RoutedAddresses* routed : choice.Serving()) {
+      for (const std::string& note : routed->table->notes()) {
+        if (!Contains(notes, note)) notes.push_back(note);
+      }
+    }
+  }
+  return notes;
+}
+
+std::vector<std::string> Directory::levels() const {
+  std::vector<std::string> levels;
+  const auto view = state_->view();
+  for (const LevelChoice& choice : view->choices) {
+    if (!choice.why.empty()) levels.push_back(choice.why);
+  }
+  return levels;
 }
 
 std::vector<std::string> Directory::apps() const { return state_->view()->addresses.apps; }

@@ -19,13 +19,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "signpost/balancer/balancer.h"
+#include "signpost/client/centre_registries.h"
 #include "signpost/common/address_list.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/request.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/notify_listener.h"
-#include "signpost/registry/registry.h"
 #include "signpost/router/router.h"
 #include "signpost/router/router_chain.h"
 
@@ -46,7 +46,8 @@ class Directory {
     std::string service;  // `[group/]interface[:version]`, for error texts
     Url consumer;         // what is subscribed to
     std::shared_ptr<Executor> executor;
-    std::shared_ptr<Registry> registry;
+    // A call goes to one of those that have addresses, at random.
+    std::vector<CentreRegistries> centres;
     std::vector<RouterFactory> routers;
     RouterOptions router_options;
     BalancerFactory balancer;
@@ -67,11 +68,16 @@ class Directory {
   // The callback form: runs once, on the control executor.
   void WhenReady(absl::Duration timeout, absl::AnyInvocable<void(absl::Status) &&> done) const;
 
+  // Those that calls are drawn from now: of one level of one registry as a rule, and all of them
+  // while calls are shared between levels or registries. The version is that of the list told with
+  // it: another one, another list.
   std::shared_ptr<const AddressList> addresses() const;
   // Of the last notification: OK or the first broken link.
   absl::Status state() const;
   // Routers that failed on the present list, each with why; it passed them as it was.
   std::vector<std::string> notes() const;
+  // By which level the service is found and why, for each registry in dual mode.
+  std::vector<std::string> levels() const;
   // Applications that the mapping names.
   std::vector<std::string> apps() const;
 

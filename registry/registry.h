@@ -10,27 +10,17 @@
 #include <memory>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "signpost/common/call_options.h"
-#include "signpost/common/subscription.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/notify_listener.h"
+#include "signpost/registry/registrar.h"
 
 namespace signpost {
 
-class Registry {
+class Registry : public Registrar {
  public:
   using LookupCallback = absl::AnyInvocable<void(absl::StatusOr<ServiceAddresses>) &&>;
-
-  virtual ~Registry() = default;
-
-  // Desires `provider` (`protocol://host:port/interface?...`) to be found; `done` tells when the
-  // centre has it. Registering the same URL twice is one registration.
-  virtual void Register(const Url& provider, const CallOptions& options, DoneCallback done) = 0;
-  virtual void Unregister(const Url& provider, const CallOptions& options, DoneCallback done) = 0;
-  // Takes off everything; what this process wrote under its session is gone when `done` runs.
-  virtual void UnregisterAll(const CallOptions& options, DoneCallback done) = 0;
 
   // `consumer`: `consumer://host/interface?group=..&version=..&protocol=..&provided-by=..`. The
   // listener gets the present list as soon as it is known, then every change.

@@ -1,0 +1,167 @@
+#include "signpost/client/registry_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "signpost/common/status.h"
+
+namespace signpost {
+namespace {
+
+constexpr char kServiceDiscoveryScheme[] = "service-discovery-registry";
+constexpr ServiceLevels kApplication{true, false};
+constexpr ServiceLevels kInterface{false, true};
+constexpr ServiceLevels kBoth{true, true};
+
+// Whether another URL begins at `text`. A `;` before anything else separates parameters.
+bool BeginsUrl(absl::string_view text) {
+  const size_t colon = text.find(':');
+  return colon != absl::string_view::npos && IsScheme(text.substr(0, colon)) &&
+         absl::StartsWith(text.substr(colon), ":/");
+}
+
+std::vector<absl::string_view> SplitUrls(absl::string_view text) {
+  std::vector<absl::string_view> urls;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] != '|' && text[i] != ';') || !BeginsUrl(text.substr(i + 1))) continue;
+    urls.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  urls.push_back(text.substr(begin));
+  return urls;
+}
+
+absl::Status Bad(const Url& url, absl::string_view key, absl::string_view known) {
+  return absl::InvalidArgumentError(absl::StrCat("registry ", url.ToString(), ": parameter ", key,
+                                                 "=", url.Get(key), "; known: ", known));
+}
+
+absl::StatusOr<Url> ParseRegistry(absl::string_view text) {
+  absl::StatusOr<Url> url = Url::Parse(text);
+  if (!url.ok()) return Annotate(url.status(), "registry URL");
+  if (url->protocol().empty()) {
+    return absl::InvalidArgumentError(
+        "registry URL: no `scheme://`, such as zookeeper://host:port (its value is not shown)");
+  }
+  // `zookeeper:/user:password@host`: shown as a path, it would show the password.
+  const size_t at = text.find('@');
+  const size_t user = text.find(':', url->protocol().size() + 1);
+  if (url->host().empty() && IsRemoteRegistry(*url) && user < at && at != text.npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("registry URL ", url->protocol(),
+                     ":...: `//` is missing before user and host (the rest is not shown)"));
+  }
+  return url;
+}
+
+// `service-discovery-registry://host?registry=zookeeper` -> `zookeeper://host`.
+absl::StatusOr<Url> NamedRegistry(const Url& url) {
+  if (url.Get("registry").empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("registry ", url.ToString(), ": parameter registry=<scheme> is missing"));
+  }
+  Url::Parts parts = url.parts();
+  parts.protocol = std::string(url.Get("registry"));
+  if (!IsScheme(parts.protocol)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "registry ", url.Without("registry").ToString(),
+        ": parameter registry is no scheme such as `zookeeper` (its value is not shown)"));
+  }
+  parts.parameters.erase("registry");
+  return Url(std::move(parts));
+}
+
+absl::StatusOr<RegistryPlan> PlanOf(Url url) {
+  const bool by_scheme = url.protocol() == kServiceDiscoveryScheme;
+  if (by_scheme) {
+    absl::StatusOr<Url> named = NamedRegistry(url);
+    if (!named.ok()) return named.status();
+    url = *std::move(named);
+  }
+  const std::string mode(url.Get("mode"));
+  const std::string register_mode(url.Get("register-mode"));
+  const bool service = by_scheme || url.Get("registry-type") == "service";
+  if (!mode.empty() && mode != "application" && mode != "interface" && mode != "dual") {
+    return Bad(url, "mode", "application, interface, dual");
+  }
+  if (!register_mode.empty() && register_mode != "all" && register_mode != "instance" &&
+      register_mode != "interface") {
+    return Bad(url, "register-mode", "all, instance, interface");
+  }
+  if (service && !mode.empty() && mode != "application") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("registry ", url.ToString(), ": parameter mode=", mode,
+                     by_scheme ? " stands against service-discovery-registry://"
+                               : " stands against registry-type=service"));
+  }
+
+  RegistryPlan plan;
+  if (service || mode == "application") {
+    plan.consumer = kApplication;
+  } else if (mode == "interface") {
+    plan.consumer = kInterface;
+  } else if (mode == "dual") {
+    plan.consumer = kBoth;
+  } else if (register_mode == "interface") {
+    plan.consumer = kInterface;
+  } else {
+    plan.consumer = IsRemoteRegistry(url) && url.protocol() != "signpost" ? kBoth : kApplication;
+  }
+  plan.provider = plan.consumer;
+  if (register_mode == "all") plan.provider = kBoth;
+  if (register_mode == "instance") plan.provider = kApplication;
+  if (register_mode == "interface") plan.provider = kInterface;
+  plan.centre = url.Without("mode").Without("register-mode").Without("registry-type");
+  return plan;
+}
+
+// What makes two URLs one centre.
+std::string IdentityOf(const Url& url) {
+  std::vector<std::string> addresses = url.addresses();
+  std::sort(addresses.begin(), addresses.end());
+  return absl::StrJoin({url.protocol(), absl::StrJoin(addresses, ","), url.path(), url.username(),
+                        url.password(), std::string(url.Get("username")),
+                        std::string(url.Get("password")), std::string(url.Get("group")),
+                        std::string(url.Get("namespace")), std::string(url.Get("rootPath"))},
+                       "\n");
+}
+
+void Add(ServiceLevels& levels, const ServiceLevels& more) {
+  levels.application |= more.application;
+  levels.interface |= more.interface;
+}
+
+}  // namespace
+
+bool IsRemoteRegistry(const Url& url) {
+  return url.protocol() != "embedded" && url.protocol() != "memory" && url.protocol() != "file";
+}
+
+absl::StatusOr<std::vector<RegistryPlan>> PlanRegistries(absl::string_view text) {
+  std::vector<RegistryPlan> plans;
+  std::vector<std::string> identities;
+  for (absl::string_view one : SplitUrls(text)) {
+    absl::StatusOr<Url> url = ParseRegistry(one);
+    if (!url.ok()) return url.status();
+    absl::StatusOr<RegistryPlan> plan = PlanOf(*std::move(url));
+    if (!plan.ok()) return plan.status();
+    const std::string identity = IdentityOf(plan->centre);
+    const auto known = std::find(identities.begin(), identities.end(), identity);
+    if (known == identities.end()) {
+      identities.push_back(identity);
+      plans.push_back(*std::move(plan));
+      continue;
+    }
+    RegistryPlan& same = plans[known - identities.begin()];
+    Add(same.provider, plan->provider);
+    Add(same.consumer, plan->consumer);
+  }
+  return plans;
+}
+
+}  // namespace signpost
