@@ -1,0 +1,39 @@
+// Registers what override rules make of exported URLs: the provider's side of configurators.
+// Private to this folder.
+//
+// Rules act on the URL as it was exported, so one that is taken back restores it. A change that
+// leads to another URL registers that one first and then takes the old one off, so that there is
+// always one; a change that leads to the same URL writes nothing. Before the rules of a service are
+// known, or known to be out of reach, it is not registered.
+//
+// Threads: all methods from any thread; callbacks on the control executor.
+// Errors: of the Registrar behind it; kDeadlineExceeded also while the rules are not known.
+#ifndef SIGNPOST_CLIENT_OVERRIDING_REGISTRAR_H_
+#define SIGNPOST_CLIENT_OVERRIDING_REGISTRAR_H_
+
+#include <memory>
+
+#include "signpost/client/centre_registries.h"
+#include "signpost/common/executor.h"
+#include "signpost/registry/registrar.h"
+
+namespace signpost::client_internal {
+
+class OverridingRegistrar final : public Registrar {
+ public:
+  OverridingRegistrar(std::shared_ptr<Executor> executor, std::shared_ptr<Registrar> registrar,
+                      WatchConfigurators configurators);
+  ~OverridingRegistrar() override;
+
+  void Register(const Url& provider, const CallOptions& options, DoneCallback done) override;
+  void Unregister(const Url& provider, const CallOptions& options, DoneCallback done) override;
+  void UnregisterAll(const CallOptions& options, DoneCallback done) override;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace signpost::client_internal
+
+#endif  // SIGNPOST_CLIENT_OVERRIDING_REGISTRAR_H_
