@@ -82,7 +82,10 @@ absl::Status SetParameters(const Url::Parameters& parameters, absl::string_view 
 }
 
 std::string HostOf(absl::string_view address) {
-  if (absl::StartsWith(address, "[")) return std::string(address.substr(0, address.find(']') + 1));
+  if (absl::StartsWith(address, "[")) {
+    const size_t close = address.find(']');
+    return std::string(close == absl::string_view::npos ? address : address.substr(0, close + 1));
+  }
   const size_t colon = address.find(':');
   if (colon == absl::string_view::npos) return std::string(address);
   if (address.rfind(':') != colon) return BracketHost(address);  // IPv6

@@ -73,7 +73,8 @@ TEST(ConfiguratorTest, WhatIsTheRulesOwnIsNotPut) {
   const Configurator rule = Rule(
       "override://0.0.0.0/demo.Echo?category=configurators&check=false&dynamic=false&enabled=true"
       "&group=g&version=1&application=*&side=consumer&configVersion=v2.7&compatible_config=true"
-      "&interfaces=x&anyhost=true&priority=3&providerAddresses=0.0.0.0&~env=gray&interface=demo.Echo"
+      "&interfaces=x&anyhost=true&priority=3&providerAddresses=0.0.0.0&~env=gray&interface=demo."
+      "Echo"
       "&router=a&rule=b&runtime=c&type=d&accesslog.fixed.path=e&timeout=500&disabled=true");
   EXPECT_EQ(rule.parameters(), (Url::Parameters{{"disabled", "true"}, {"timeout", "500"}}));
   EXPECT_EQ(rule.priority(), 3);
@@ -216,7 +217,8 @@ TEST(ConfiguratorTest, ProviderAddresses) {
         "192.0.2.9:1,192.0.2.1:20880", "192.0.2.*:20880", " 192.0.2.1 ", ""}) {
     EXPECT_EQ(Applied(rule(matching), Consumer()), "5") << matching;
   }
-  for (const char* other : {"192.0.2.1:20881", "0.0.0.0:20881", "192.0.2.2", "x", ":", "[", "a/b"}) {
+  for (const char* other :
+       {"192.0.2.1:20881", "0.0.0.0:20881", "192.0.2.2", "x", ":", "[", "a/b"}) {
     EXPECT_EQ(Applied(rule(other), Consumer()), "1000") << other;
   }
 }
