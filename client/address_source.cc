@@ -64,11 +64,11 @@ absl::Status LevelChoice::Unready() const {
   if (application == nullptr || interface == nullptr) {
     return application != nullptr ? by_application : by_interface;
   }
-  return absl::Status(by_application.code(),
-                      absl::StrCat(by_application.message(), "; at interface level: ",
-                                   interface->addresses.state.ok()
-                                       ? by_interface.message()
-                                       : interface->addresses.state.message()));
+  return absl::Status(
+      by_application.code(),
+      absl::StrCat(by_application.message(), "; at interface level: ",
+                   interface->addresses.state.ok() ? by_interface.message()
+                                                   : interface->addresses.state.message()));
 }
 
 // Kept by the registry, which may outlive the source.

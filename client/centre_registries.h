@@ -1,5 +1,5 @@
-// One registry centre as this process' providers and consumers use it. Client makes them; private to
-// this folder but for tests.
+// One registry centre as this process' providers and consumers use it. Client makes them; private
+// to this folder but for tests.
 //
 // Threads: values; what they point to as its own header says.
 #ifndef SIGNPOST_CLIENT_CENTRE_REGISTRIES_H_

@@ -1,88 +1,43 @@
 #include "signpost/client/client.h"
 
-#include <atomic>
 #include <memory>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "signpost/client/fan_out_registrar.h"
+#include "signpost/client/open_centre.h"
+#include "signpost/client/registry_plan.h"
 #include "signpost/common/address_list.h"
 #include "signpost/common/await.h"
 #include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/status.h"
 #include "signpost/common/url.h"
-#include "signpost/metadata/metadata_resolver.h"
 #include "signpost/metadata/published_metadata.h"
-#include "signpost/registry/application/application_registry.h"
 
 namespace signpost {
+
+using client_internal::CentreParts;
+using client_internal::FanOutRegistrar;
+using client_internal::OpenCentre;
+
 namespace {
 
 // Parts of Shutdown's 10 s; the centre has 5 s of its own.
 constexpr absl::Duration kUnregisterTimeout = absl::Seconds(3);
 constexpr absl::Duration kFlushTimeout = absl::Seconds(1);
-constexpr char kServiceDiscoveryScheme[] = "service-discovery-registry";
 
-absl::Status NotYet(const Url& url, absl::string_view what) {
-  return absl::UnimplementedError(
-      absl::StrCat("registry ", url.ToString(), ": ", what, " asks for interface level: not yet"));
-}
-
-absl::Status BadMode(const Url& url, absl::string_view key, absl::string_view known) {
-  return absl::InvalidArgumentError(absl::StrCat("registry ", url.ToString(), ": parameter ", key,
-                                                 "=", url.Get(key), "; known: ", known));
-}
-
-// Sees to it that the application level is what `url` asks for; gives the URL of the centre. Where
-// others register does not matter to who only looks.
-absl::StatusOr<Url> ApplicationLevel(Url url, bool read_only) {
-  bool asked = false;
-  if (url.protocol() == kServiceDiscoveryScheme) {
-    if (url.Get("registry").empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("registry ", url.ToString(), ": parameter registry=<scheme> is missing"));
-    }
-    Url::Parts parts = url.parts();
-    parts.protocol = std::string(url.Get("registry"));
-    if (!IsScheme(parts.protocol)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "registry ", url.Without("registry").ToString(),
-          ": parameter registry is no scheme such as `zookeeper` (its value is not shown)"));
-    }
-    parts.parameters.erase("registry");
-    url = Url(std::move(parts));
-    asked = true;
+// To which centre there is a route that tells this machine's address.
+Url RouteTarget(const std::vector<RegistryPlan>& plans) {
+  for (const RegistryPlan& plan : plans) {
+    if (IsRemoteRegistry(plan.centre)) return plan.centre;
   }
-  const absl::string_view mode = url.Get("mode");
-  if (mode == "interface") return NotYet(url, "mode=interface");
-  if (!mode.empty() && mode != "application") return BadMode(url, "mode", "application, interface");
-  const absl::string_view register_mode = url.Get("register-mode");
-  if (!read_only && (register_mode == "interface" || register_mode == "all")) {
-    return NotYet(url, absl::StrCat("register-mode=", register_mode));
-  }
-  if (!read_only && !register_mode.empty() && register_mode != "instance") {
-    return BadMode(url, "register-mode", "all, instance, interface");
-  }
-  asked = asked || !mode.empty() || !register_mode.empty() || url.Get("registry-type") == "service";
-  const bool local =
-      url.protocol() == "embedded" || url.protocol() == "memory" || url.protocol() == "signpost";
-  static std::atomic<bool> said{false};
-  if (!asked && !local && !said.exchange(true)) {
-    Log(LogLevel::kInfo, absl::StrCat("registry ", url.ToString(),
-                                      ": registers at application level only; interface level, "
-                                      "which Dubbo adds by default, is not there yet "
-                                      "(register-mode=instance says that this is meant)"));
-  }
-  return url;
-}
-
-// Whether the host of `url` is one, to which there is a route, and no name or folder.
-bool IsElsewhere(const Url& url) {
-  return url.protocol() != "embedded" && url.protocol() != "memory" && url.protocol() != "file";
+  return Url();
 }
 
 // Waits until everything posted to `executor` before has run, at most `timeout`.
@@ -121,15 +76,36 @@ absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const
       "metadata=local: none of metadata_protocols has a server (client/plugins/thrift_metadata.h)");
 }
 
-// What belongs together: made in this order, taken down against it. Shared, so that a Directory
-// that is just going on another thread keeps whole what it unsubscribes from.
+// What belongs together. Shared, so that a Directory that is just going on another thread keeps
+// whole what it unsubscribes from.
 struct Core {
   std::shared_ptr<Executor> executor;
-  std::shared_ptr<EndpointTable> table;
-  std::unique_ptr<RegistryCentre> centre;
   std::unique_ptr<MetadataServer> server;  // of storage type `local`
-  std::unique_ptr<MetadataResolver> resolver;
-  std::unique_ptr<ApplicationRegistry> registry;
+  std::vector<std::shared_ptr<OpenCentre>> centres;
+
+  // At once: each may take its whole time.
+  void CloseCentres() {
+    std::vector<std::thread> others;
+    for (size_t i = 1; i < centres.size(); ++i) {
+      try {
+        others.emplace_back([this, i] { centres[i]->Close(); });
+      } catch (const std::system_error&) {  // no thread to be had
+        centres[i]->Close();
+      }
+    }
+    centres.front()->Close();
+    for (std::thread& other : others) other.join();
+  }
+
+  RegisteredState registered() const {
+    RegisteredState all;
+    for (const auto& centre : centres) {
+      RegisteredState one = centre->registered();
+      if (all.revision.empty()) all.revision = std::move(one.revision);
+      for (std::string& path : one.paths) all.paths.push_back(std::move(path));
+    }
+    return all;
+  }
 };
 
 }  // namespace
@@ -152,20 +128,8 @@ Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
                                                        const RegistryFactories& registries) {
-  absl::StatusOr<Url> asked = Url::Parse(options.registry);
-  if (!asked.ok()) return Annotate(asked.status(), "registry URL");
-  if (asked->protocol().empty()) {
-    return absl::InvalidArgumentError(
-        "registry URL: no `scheme://`, such as zookeeper://host:port (its value is not shown)");
-  }
-  // `zookeeper:/user:password@host`: shown as a path, it would show the password.
-  if (asked->host().empty() && absl::StrContains(asked->path(), '@') && IsElsewhere(*asked)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("registry URL ", asked->protocol(),
-                     ":...: `//` is missing before user and host (the rest is not shown)"));
-  }
-  absl::StatusOr<Url> url = ApplicationLevel(*std::move(asked), options.read_only);
-  if (!url.ok()) return url.status();
+  absl::StatusOr<std::vector<RegistryPlan>> plans = PlanRegistries(options.registry);
+  if (!plans.ok()) return plans.status();
   absl::Status labels = CheckLabels(options);
   if (!labels.ok()) return labels;
   if (!options.metadata.empty() && options.metadata != "remote" && options.metadata != "local") {
@@ -174,8 +138,6 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   }
   absl::Status address = CheckAddressOptions(options.address);
   if (!address.ok()) return Annotate(address, "address options");
-  absl::StatusOr<const RegistryFactory*> factory = registries.Find(url->protocol());
-  if (!factory.ok()) return factory.status();
   if (options.balancers == nullptr) {
     auto balancers = std::make_shared<BalancerFactories>("balancer");
     absl::Status added = AddBuiltinBalancers(*balancers);
@@ -185,49 +147,44 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
 
   auto core = std::make_shared<Core>();
   core->executor = options.executor != nullptr ? options.executor : NewSerialExecutor("signpost");
-  core->table = std::make_shared<EndpointTable>();
-  CentreOptions centre_options;
-  centre_options.executor = core->executor;
-  centre_options.read_only = options.read_only;
-  absl::StatusOr<std::unique_ptr<RegistryCentre>> centre = (**factory)(*url, centre_options);
-  if (!centre.ok()) {
-    return Annotate(centre.status(), absl::StrCat("registry ", url->ToString()));
-  }
-  core->centre = *std::move(centre);
-  std::vector<std::unique_ptr<MetadataFetcher>> fetchers;
-  for (const MetadataProtocol& protocol : options.metadata_protocols) {
-    fetchers.push_back(protocol.fetcher(*core->executor));
-  }
-  core->resolver =
-      std::make_unique<MetadataResolver>(*core->executor, &core->centre->metadata_report(),
-                                         std::move(fetchers), MetadataResolver::Options());
-  ApplicationRegistryOptions registry_options;
+  CentreParts parts;
+  parts.executor = core->executor;
+  parts.table = std::make_shared<EndpointTable>();
   if (options.metadata == "local" && !options.app.empty()) {
     auto served = ServeMetadata(options, core->executor->clock());
     if (!served.ok()) return served.status();
     core->server = std::move(served->server);
-    registry_options.published = std::move(served->published);
-    registry_options.metadata_service = core->server->InstanceMetadata();
+    parts.published = std::move(served->published);
+    parts.metadata_service = core->server->InstanceMetadata();
   }
-  registry_options.app = options.app;
-  registry_options.labels = options.labels;
-  registry_options.debounce = options.debounce;
-  core->registry = std::make_unique<ApplicationRegistry>(
-      *core->executor, *core->centre, *core->table, *core->resolver, std::move(registry_options));
-  std::shared_ptr<ApplicationRegistry> registry(core, core->registry.get());
+  for (const RegistryPlan& plan : *plans) {
+    auto centre = OpenCentre::Open(plan, options, registries, parts);
+    if (!centre.ok()) return centre.status();
+    core->centres.push_back(*std::move(centre));
+  }
+  std::vector<std::shared_ptr<Registrar>> registrars;
+  std::vector<CentreRegistries> centres;
+  for (const auto& centre : core->centres) {
+    registrars.push_back(centre->ForProviders(centre));
+    centres.push_back(centre->ForConsumers(centre, options));
+  }
+  const auto selector =
+      std::make_shared<AddressSelector>(options.address, RouteTarget(*plans), options.interfaces);
 
   Provider::Parts provider;
   provider.executor = core->executor;
-  provider.registry = registry;
-  provider.registered = [registry] { return registry->registered(); };
+  provider.registrar = registrars.size() == 1
+                           ? registrars.front()
+                           : std::make_shared<FanOutRegistrar>(std::move(registrars));
+  provider.registered = [core] { return core->registered(); };
   provider.app = options.app;
   provider.read_only = options.read_only;
-  provider.address = std::make_shared<AddressSelector>(
-      options.address, IsElsewhere(*url) ? *url : Url(), options.interfaces);
+  provider.address = selector;
 
   Consumer::Parts consumer;
   consumer.executor = core->executor;
-  consumer.registry = registry;
+  consumer.centres = std::move(centres);
+  consumer.address = selector;
   consumer.app = options.app;
   consumer.balancers = options.balancers;
   consumer.routers = std::move(options.routers);
@@ -268,8 +225,7 @@ void Client::Shutdown(absl::Duration drain) {
     (void)drained.Wait(drain + kFlushTimeout);
   }
   state.consumer.Close();
-  state.core->registry->Close();
-  state.core->centre->Close();
+  state.core->CloseCentres();
   // Last: until the instance was gone consumers could ask.
   if (state.core->server != nullptr) state.core->server->Close();
   absl::Status flushed = Flush(*state.core->executor, kFlushTimeout);
@@ -282,7 +238,7 @@ void Client::Shutdown(absl::Duration drain) {
   state.changed.SignalAll();
 }
 
-RegistryCentre& Client::centre() { return *state_->core->centre; }
+RegistryCentre& Client::centre() { return state_->core->centres.front()->centre(); }
 
 Executor& Client::executor() { return *state_->core->executor; }
 

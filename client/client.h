@@ -33,6 +33,7 @@
 #include "signpost/client/provider.h"
 #include "signpost/metadata/metadata_fetcher.h"
 #include "signpost/metadata/metadata_service.h"
+#include "signpost/registry/migration/migration_rule.h"
 #include "signpost/registry/registry_factory.h"
 #include "signpost/router/router.h"
 
@@ -52,7 +53,8 @@ struct MetadataProtocol {
 struct ClientOptions {
   // Application name. Needed to export; consumers may leave it empty.
   std::string app;
-  // Registry URL, `<scheme>://...`. Required.
+  // Registry URL, `<scheme>://...`, or several separated by `|` or `;`. Required. Which levels are
+  // used at each: client/registry_plan.h.
   std::string registry;
   // Of the instance: weight, environment and free ones. `dubbo.` keys are refused.
   std::map<std::string, std::string> labels;
@@ -74,6 +76,9 @@ struct ClientOptions {
   // Each makes a router of its own for each service that is referred to. Default: none, every
   // address may be picked
   std::vector<RouterFactory> routers;
+  // Of dual mode, where neither the rule in the config centre nor a reference says anything.
+  // Default: APPLICATION_FIRST (docs/migration.md)
+  MigrationOptions migration;
   // Of which an address is chosen; nullptr: this machine's.
   std::shared_ptr<const NetworkInterfaces> interfaces;
   // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while
@@ -97,7 +102,7 @@ class Client {
   // drain. Idempotent; nothing runs after it.
   void Shutdown(absl::Duration drain);
 
-  // The centre, for administration (tools).
+  // The centre, of several the first one, for administration (tools).
   RegistryCentre& centre();
   Executor& executor();
 

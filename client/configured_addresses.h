@@ -21,6 +21,7 @@
 #include "signpost/common/url.h"
 #include "signpost/registry/notify_listener.h"
 #include "signpost/router/configurator/configurator.h"
+#include "signpost/router/configurator/configurator_set.h"
 
 namespace signpost::client_internal {
 

@@ -15,7 +15,8 @@
 namespace signpost {
 namespace {
 
-Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::string& app) {
+Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::string& app,
+                AddressSelector* address) {
   Url::Parts parts;
   parts.protocol = "consumer";
   parts.host = "0.0.0.0";
@@ -31,6 +32,10 @@ Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::s
   set("protocol", options.protocol);
   set("provided-by", options.provided_by);
   set("loadbalance", options.balancer);
+  if (address != nullptr) {
+    // A process without an address of its own may call others all the same.
+    if (const auto seen = address->Complete(Url(parts)); seen.ok()) parts.host = seen->host();
+  }
   return Url(std::move(parts));
 }
 
@@ -58,6 +63,8 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
   const State::Key id(key->ToString(), options.protocol, options.provided_by, options.balancer);
 
   State& state = *state_;
+  // Not under the lock: it may ask the resolver.
+  Url url = ConsumerUrl(*key, options, state.parts.app, state.parts.address.get());
   MutexLock lock(state.mutex);
   if (state.closed) {
     return absl::FailedPreconditionError(absl::StrCat("refer '", service, "': closed"));
@@ -75,9 +82,9 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
   if (!balancer.ok()) return Annotate(balancer.status(), absl::StrCat("refer '", service, "'"));
   Directory::Parts parts;
   parts.service = key->ToString();
-  parts.consumer = ConsumerUrl(*key, options, state.parts.app);
+  parts.consumer = std::move(url);
   parts.executor = state.parts.executor;
-  parts.registry = state.parts.registry;
+  parts.centres = state.parts.centres;
   parts.routers = state.parts.routers;
   parts.router_options.url = parts.consumer;
   parts.balancer = **balancer;
@@ -100,7 +107,7 @@ void Consumer::Close() {
   }
   for (const auto& directory : open) directory->Close();
   MutexLock lock(state_->mutex);
-  state_->parts.registry = nullptr;
+  state_->parts.centres.clear();
 }
 
 }  // namespace signpost

@@ -13,9 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "signpost/balancer/balancer.h"
+#include "signpost/client/address.h"
+#include "signpost/client/centre_registries.h"
 #include "signpost/client/directory.h"
 #include "signpost/common/executor.h"
-#include "signpost/registry/registry.h"
 #include "signpost/router/router.h"
 
 namespace signpost {
@@ -31,7 +32,9 @@ class Consumer {
   // What Client builds it from.
   struct Parts {
     std::shared_ptr<Executor> executor;
-    std::shared_ptr<Registry> registry;
+    std::vector<CentreRegistries> centres;
+    // Of the host that consumers are seen with. nullptr: `0.0.0.0`
+    std::shared_ptr<AddressSelector> address;
     std::string app;  // goes into the consumer's URL; may be empty
     std::shared_ptr<const BalancerFactories> balancers;
     std::string balancer = "random";  // of calls that name none

@@ -56,10 +56,11 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
 
   void Start(const Url& consumer, std::vector<CentreRegistries> centres) {
     for (CentreRegistries& centre : centres) {
-      sources_.push_back(std::make_shared<AddressSource>(
-          std::move(centre), executor_, consumer, routing_, [weak = weak_from_this()] {
-            if (auto self = weak.lock()) self->OnChange();
-          }));
+      sources_.push_back(std::make_shared<AddressSource>(std::move(centre), executor_, consumer,
+                                                         routing_, [weak = weak_from_this()] {
+                                                           if (auto self = weak.lock())
+                                                             self->OnChange();
+                                                         }));
     }
     // What they tell at once looks at all of them.
     for (const auto& source : sources_) source->Start();
@@ -202,7 +203,9 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
   // The one list of `serving`: itself, or the union of several. The delta from the last one.
   AddressDelta Serve(const std::vector<const RoutedAddresses*>& serving,
                      ServiceAddresses& addresses) {
-    addresses = serving.front()->addresses;
+    const RoutedAddresses& first = *serving.front();
+    addresses = first.addresses;
+    addresses.delta = AddressDelta();
     const std::shared_ptr<const AddressList> before = std::exchange(served_, addresses.list);
     std::vector<Endpoint> wanted;
     if (serving.size() > 1) {
@@ -225,6 +228,10 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
       AddressDelta none;
       none.from_version = none.to_version = before->version();
       return none;
+    }
+    // The registry's own word for it, unless another list served before.
+    if (before == first.before && before->version() == first.addresses.delta.from_version) {
+      return first.addresses.delta;
     }
     served_->ForEach([&wanted](const Endpoint& endpoint) { wanted.push_back(endpoint); });
     AddressDelta delta = before->DiffTo(wanted);

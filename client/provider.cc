@@ -89,7 +89,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
     }
     exported_.push_back(*url);
     // Under the lock, so that an Unexport cannot overtake it; it only posts.
-    if (!offline_) parts_.registry->Register(*url, CallOptions(), Noted(*url));
+    if (!offline_) parts_.registrar->Register(*url, CallOptions(), Noted(*url));
     return absl::OkStatus();
   }
 
@@ -103,7 +103,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
       return absl::NotFoundError(absl::StrCat("unexport ", url->ToString(), ": not exported"));
     }
     exported_.erase(found);
-    if (!offline_) parts_.registry->Unregister(*url, CallOptions(), Noted(*url));
+    if (!offline_) parts_.registrar->Unregister(*url, CallOptions(), Noted(*url));
     return absl::OkStatus();
   }
 
@@ -114,7 +114,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
       MutexLock lock(mutex_);
       if (registry_closed_) return Closed();
       offline_ = true;
-      parts_.registry->UnregisterAll(options, waiting.Callback());
+      parts_.registrar->UnregisterAll(options, waiting.Callback());
     }
     return Annotate(waiting.Wait(Patience(options.timeout)), "offline");
   }
@@ -138,7 +138,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
       if (exported_.empty()) return absl::OkStatus();
       CallOptions options;
       options.timeout = timeout;
-      parts_.registry->UnregisterAll(options, waiting.Callback());
+      parts_.registrar->UnregisterAll(options, waiting.Callback());
     }
     return Annotate(waiting.Wait(timeout), "unregister");
   }
@@ -180,7 +180,7 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
       if (offline_) return absl::OkStatus();
       for (const Url& url : exported_) {
         calls.emplace_back(url, Waiter<>());
-        parts_.registry->Register(url, options, calls.back().second.Callback());
+        parts_.registrar->Register(url, options, calls.back().second.Callback());
       }
     }
     const absl::Duration end = Clock::Real().MonotonicNow() + Patience(options.timeout);

@@ -18,7 +18,7 @@
 #include "signpost/common/executor.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/application/application_registry.h"
-#include "signpost/registry/registry.h"
+#include "signpost/registry/registrar.h"
 
 namespace signpost {
 
@@ -27,7 +27,7 @@ class Provider {
   // What Client builds it from.
   struct Parts {
     std::shared_ptr<Executor> executor;
-    std::shared_ptr<Registry> registry;
+    std::shared_ptr<Registrar> registrar;
     std::function<RegisteredState()> registered;  // may be empty
     std::string app;
     // nullptr: URLs stay as they are, and wildcard hosts are refused.

@@ -57,7 +57,7 @@ std::shared_ptr<const RoutedAddresses> AddressRouting::Build(const ServiceAddres
   auto routed = std::make_shared<RoutedAddresses>();
   routed->service = parts_.service;
   routed->addresses = addresses;
-  routed->addresses.delta = AddressDelta();
+  routed->before = std::exchange(list_, addresses.list);
   routed->table = Chain().Compile(addresses.list);
   LogNotes(*routed->table);
   routed->unready = NothingThere(parts_.service, addresses);

@@ -32,8 +32,10 @@ struct RoutedAddresses {
   std::string service;
   std::shared_ptr<const RouteTable> table;
   std::vector<Pool> pools;
-  ServiceAddresses addresses;  // without a delta
-  absl::Status unready;        // OK if some pool has addresses
+  ServiceAddresses addresses;
+  // What `addresses.delta` leads from: the list of the version before.
+  std::shared_ptr<const AddressList> before;
+  absl::Status unready;  // OK if some pool has addresses
 
   absl::StatusOr<PickResult> Pick(const Request& request) const;
 };
@@ -62,7 +64,8 @@ class AddressRouting {
   const Parts& parts_;                        // of the Directory
   std::unique_ptr<const RouterChain> chain_;  // null: there was no list yet
   Balancers balancers_;
-  std::vector<std::string> notes_;  // of the last table
+  std::shared_ptr<const AddressList> list_ = AddressList::Empty();  // of the last table
+  std::vector<std::string> notes_;
 };
 
 }  // namespace signpost::client_internal

@@ -28,10 +28,12 @@
 #include "signpost/mapping/service_name_mapping.h"
 #include "signpost/metadata/metadata_collector.h"
 #include "signpost/registry/application/application_registry.h"
-#include "signpost/registry/application/callback_guard.h"
+#include "signpost/registry/callback_guard.h"
 #include "signpost/registry/registry_factory.h"
 
 namespace signpost::application_internal {
+
+using registry_internal::CallbackGuard;
 
 class ApplicationRegistrar {
  public:

@@ -7,13 +7,13 @@
 #include "signpost/common/mutex.h"
 #include "signpost/registry/application/application_registrar.h"
 #include "signpost/registry/application/application_subscriber.h"
-#include "signpost/registry/application/callback_guard.h"
+#include "signpost/registry/callback_guard.h"
 
 namespace signpost {
 
 using application_internal::ApplicationRegistrar;
 using application_internal::ApplicationSubscriber;
-using application_internal::CallbackGuard;
+using registry_internal::CallbackGuard;
 
 namespace {
 

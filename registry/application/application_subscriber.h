@@ -17,12 +17,14 @@
 #include "signpost/common/url.h"
 #include "signpost/mapping/service_name_mapping.h"
 #include "signpost/metadata/metadata_resolver.h"
-#include "signpost/registry/application/callback_guard.h"
 #include "signpost/registry/application/instance_watch.h"
+#include "signpost/registry/callback_guard.h"
 #include "signpost/registry/notify_listener.h"
 #include "signpost/registry/registry_factory.h"
 
 namespace signpost::application_internal {
+
+using registry_internal::CallbackGuard;
 
 class ServiceSubscription;
 

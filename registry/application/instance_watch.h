@@ -19,11 +19,13 @@
 #include "signpost/common/executor.h"
 #include "signpost/common/subscription.h"
 #include "signpost/metadata/metadata_resolver.h"
-#include "signpost/registry/application/callback_guard.h"
 #include "signpost/registry/application/offered_services.h"
+#include "signpost/registry/callback_guard.h"
 #include "signpost/registry/service_discovery.h"
 
 namespace signpost::application_internal {
+
+using registry_internal::CallbackGuard;
 
 class InstanceWatch : public std::enable_shared_from_this<InstanceWatch> {
  public:

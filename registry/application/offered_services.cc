@@ -5,32 +5,18 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "signpost/registry/provider_weight.h"
 
 namespace signpost::application_internal {
-namespace {
 
-constexpr int32_t kDefaultWeight = 100;
+using registry_internal::ParseWeight;
+using registry_internal::ProviderWeight;
+
+namespace {
 
 absl::string_view Find(const StringMap& map, const char* key) {
   auto it = map.find(key);
   return it == map.end() ? absl::string_view() : absl::string_view(it->second);
-}
-
-int32_t ParseWeight(absl::string_view text, int32_t fallback) {
-  int64_t weight = 0;
-  if (!absl::SimpleAtoi(text, &weight)) return fallback;
-  return static_cast<int32_t>(std::clamp<int64_t>(weight, 0, std::numeric_limits<int32_t>::max()));
-}
-
-int32_t ServiceWeight(const StringMap& params) {
-  const int32_t weight = ParseWeight(Find(params, "weight"), kDefaultWeight);
-  // dubbo-go writes 0 where nothing was set.
-  if (weight == 0 && absl::StartsWith(Find(params, "release"), "dubbo-golang")) {
-    return kDefaultWeight;
-  }
-  return weight;
 }
 
 void SetIfAbsent(StringMap& map, const char* key, const std::string& value) {
@@ -60,7 +46,8 @@ std::shared_ptr<const OfferedServices> PrepareOffers(const std::string& app,
     SetIfAbsent(service->params, "interface", info.name);
     SetIfAbsent(service->params, "group", info.group);
     SetIfAbsent(service->params, "version", info.version);
-    offer.weight = ServiceWeight(service->params);
+    offer.weight =
+        ProviderWeight(Find(service->params, "weight"), Find(service->params, "release"));
     offer.service = std::move(service);
     offer.several_ports = ports[info.protocol].size() > 1;
     offers->by_interface[info.name].push_back(std::move(offer));

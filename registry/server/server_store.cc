@@ -41,6 +41,22 @@ absl::Status CheckWrite(const std::string& key, const std::string& value) {
                    key.size() + value.size(), " bytes; the limit is ", kMaxRequestBytes));
 }
 
+// The wire has values only; what differs in nothing but them is not told.
+Store::TreeCallback NamesOnly(Store::TreeCallback on_change) {
+  return
+      [on_change = std::move(on_change), failed = false](absl::StatusOr<TreeDelta> delta) mutable {
+        const bool recovers = std::exchange(failed, !delta.ok());
+        if (delta.ok()) {
+          const bool news = recovers || delta->changed.empty();
+          delta->changed.clear();
+          if (delta->empty() && !news) return;
+          for (StoreChild& child : delta->added)
+            child = {std::move(child.name), true, StoreValue()};
+        }
+        on_change(std::move(delta));
+      };
+}
+
 class ServerStore final : public Store {
  public:
   ServerStore(LinkOptions options, std::shared_ptr<Executor> executor)
@@ -131,7 +147,9 @@ class ServerStore final : public Store {
         [key, listener](ServerWatches& watches) { watches.RemoveValue(key, listener.get()); });
   }
 
-  Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                         TreeContent content) override {
+    if (content == TreeContent::kNames) on_change = NamesOnly(std::move(on_change));
     auto listener = std::make_shared<TreeListener>(std::move(on_change));
     return Listen(
         listener, [prefix, listener](ServerWatches& watches) { watches.AddTree(prefix, listener); },

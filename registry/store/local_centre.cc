@@ -95,8 +95,10 @@ class LocalStore final : public Store {
     return Start(watch, CheckStoreKey(key));
   }
 
-  Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                         TreeContent content) override {
     auto watch = std::make_shared<LocalWatch>(LocalWatch::Kind::kTree, session_, prefix);
+    watch->content = content;
     watch->on_tree = std::move(on_change);
     return Start(watch, CheckStorePrefix(prefix));
   }

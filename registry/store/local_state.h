@@ -51,6 +51,7 @@ struct LocalWatch {
   const std::string key;
   Store::WatchCallback on_value;
   Store::TreeCallback on_tree;
+  TreeContent content = TreeContent::kValues;
   Store::SessionCallback on_session;
   Gate gate;
 

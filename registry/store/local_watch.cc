@@ -194,6 +194,7 @@ absl::Status LocalCentre::State::FillDelta(LocalWatch& watch, TreeDelta& delta) 
       delta.removed.push_back(name);
       continue;
     }
+    if (watch.content == TreeContent::kNames) *child = {name, true, StoreValue()};
     const LocalWatch::Known present{child->exists, child->data.version};
     if (it == watch.known.end()) {
       watch.known[name] = present;

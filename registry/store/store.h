@@ -50,6 +50,10 @@ struct TreeDelta {
   bool empty() const { return added.empty() && changed.empty() && removed.empty(); }
 };
 
+// What a watch of children reads of them. kNames: the names alone, one request per change whatever
+// their number; `data` is empty, `exists` true, and what is written anew is not told.
+enum class TreeContent { kValues, kNames };
+
 enum class SessionEvent {
   kConnected,     // also after a gap in the same session
   kDisconnected,  // calls fail or wait; nothing is lost yet
@@ -112,7 +116,8 @@ class Store {
 
   // The direct children: first a delta from nothing (also when there are none), then deltas. The
   // prefix may come and go. Errors as in Watch.
-  virtual Subscription WatchTree(const std::string& prefix, TreeCallback on_change) = 0;
+  virtual Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                                 TreeContent content = TreeContent::kValues) = 0;
 
   // The first call tells kConnected if a session is there already.
   virtual Subscription WatchSession(SessionCallback on_event) = 0;

@@ -8,13 +8,14 @@
 #include "signpost/registry/store/store_service_discovery.h"
 
 namespace signpost {
-namespace {
 
 absl::Duration SessionTtl(const Url& url) {
   constexpr int64_t kDefaultMs = 60000;
   const int64_t ms = url.GetInt("session", kDefaultMs).value_or(kDefaultMs);
   return absl::Milliseconds(ms > 0 ? ms : kDefaultMs);
 }
+
+namespace {
 
 class StoreCentre final : public RegistryCentre {
  public:

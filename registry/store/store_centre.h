@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/registry_factory.h"
@@ -25,6 +26,7 @@ struct StoreLayout {
   std::string metadata_go = "/dubbo";             // + /<app>/<revision>
   std::string mapping = "/dubbo/mapping";         // + /<interface>
   std::string config = "/dubbo/config";           // + /<group>/<key>
+  std::string interfaces = "/dubbo";              // + /<interface>/<category>/<url>
 
   static StoreLayout FromUrl(const Url& url);
 
@@ -34,6 +36,8 @@ struct StoreLayout {
 };
 
 // Session time to live: parameter `session` of the URL (ms, default 60000).
+absl::Duration SessionTtl(const Url& url);
+
 std::unique_ptr<RegistryCentre> NewStoreCentre(const Url& url, std::shared_ptr<Executor> executor,
                                                std::unique_ptr<Store> store);
 

@@ -29,6 +29,7 @@ StoreLayout StoreLayout::FromUrl(const Url& url) {
     layout.metadata_go = group;
     layout.mapping = group + "/mapping";
     layout.config = group + "/config";
+    layout.interfaces = group;
   }
   // As Java: a rootPath that is the default one does not stand against `group`.
   const std::string root_path = AsRoot(url.Get("rootPath"));

@@ -113,13 +113,16 @@ class ZookeeperStore final : public Store {
         [key, listener](ZookeeperWatches& watches) { watches.RemoveValue(key, listener.get()); });
   }
 
-  Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                         TreeContent content) override {
     auto listener = std::make_shared<TreeListener>(std::move(on_change));
     return Listen(
         listener,
-        [prefix, listener](ZookeeperWatches& watches) { watches.AddTree(prefix, listener); },
-        [prefix, listener](ZookeeperWatches& watches) {
-          watches.RemoveTree(prefix, listener.get());
+        [prefix, content, listener](ZookeeperWatches& watches) {
+          watches.AddTree(prefix, content, listener);
+        },
+        [prefix, content, listener](ZookeeperWatches& watches) {
+          watches.RemoveTree(prefix, content, listener.get());
         });
   }
 

@@ -13,14 +13,16 @@ namespace zookeeper_internal {
 
 using Kind = NodeRequest::Kind;
 
-void ZookeeperWatches::AddTree(const std::string& prefix, std::shared_ptr<TreeListener> listener) {
+void ZookeeperWatches::AddTree(const std::string& prefix, TreeContent content,
+                               std::shared_ptr<TreeListener> listener) {
   if (absl::Status status = CheckStorePrefix(prefix); !status.ok()) {
     return Tell(listener, Annotate(status, "zookeeper"));
   }
-  auto& slot = trees_[prefix];
+  auto& slot = trees_[{prefix, content}];
   if (slot == nullptr) {
     slot = std::make_shared<Tree>();
     slot->prefix = prefix;
+    slot->content = content;
   }
   const auto tree = slot;
   tree->listeners.push_back(listener);
@@ -34,8 +36,9 @@ void ZookeeperWatches::AddTree(const std::string& prefix, std::shared_ptr<TreeLi
   if (!tree->known) ComplainLater();
 }
 
-void ZookeeperWatches::RemoveTree(const std::string& prefix, const TreeListener* listener) {
-  const auto it = trees_.find(prefix);
+void ZookeeperWatches::RemoveTree(const std::string& prefix, TreeContent content,
+                                  const TreeListener* listener) {
+  const auto it = trees_.find({prefix, content});
   if (it == trees_.end()) return;
   const auto tree = it->second;
   EraseListener(tree->listeners, listener);
@@ -51,6 +54,7 @@ void ZookeeperWatches::DropTree(const std::shared_ptr<Tree>& tree) {
   if (tree->busy) return;  // its reader ends here again
   Unwatch(Kind::kUnwatchChildren, tree->prefix);
   Unwatch(Kind::kUnwatchData, tree->prefix);
+  if (tree->content == TreeContent::kNames) return;
   for (const auto& [name, node] : tree->nodes) {
     Unwatch(Kind::kUnwatchData, ChildOf(tree->prefix, name));
   }
@@ -105,8 +109,10 @@ Flow ZookeeperWatches::SyncTree(std::shared_ptr<Tree> tree) {
 
 bool ZookeeperWatches::TakeNames(Tree& tree, std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
+  const bool values = tree.content == TreeContent::kValues;
   size_t bytes = tree.bytes == 0 ? WatchBytes(tree.prefix) : 0;
   for (const std::string& name : names) {
+    if (!values) break;  // no watch of its own
     const auto it = tree.nodes.find(name);
     if (it == tree.nodes.end() || it->second.bytes == 0) {
       bytes += WatchBytes(ChildOf(tree.prefix, name));
@@ -116,7 +122,10 @@ bool ZookeeperWatches::TakeNames(Tree& tree, std::vector<std::string> names) {
   if (tree.bytes == 0) bytes_ += tree.bytes = WatchBytes(tree.prefix);
   for (const std::string& name : names) {
     Node& node = tree.nodes[name];
-    if (node.bytes == 0) {
+    if (!values && !node.shown.has_value()) {
+      node.fresh = StoreValue();
+      tree.touched.insert(name);
+    } else if (values && node.bytes == 0) {
       // New, or it was away.
       bytes_ += node.bytes = WatchBytes(ChildOf(tree.prefix, name));
       tree.marked.insert(name);

@@ -138,13 +138,15 @@ void ZookeeperWatches::OnNode(NodeEvent event, const std::string& path) {
     value->marked = true;
     if (!value->busy) SyncValue(value);
   }
-  if (const auto it = trees_.find(path); it != trees_.end() && event != NodeEvent::kChanged) {
+  for (const TreeContent content : {TreeContent::kValues, TreeContent::kNames}) {
+    const auto it = trees_.find({path, content});
+    if (it == trees_.end() || event == NodeEvent::kChanged) continue;
     const auto tree = it->second;
     tree->list = true;
     if (!tree->busy) SyncTree(tree);
   }
   if (path == "/" || event == NodeEvent::kChildren) return;
-  const auto it = trees_.find(ParentOf(path));
+  const auto it = trees_.find({ParentOf(path), TreeContent::kValues});
   if (it == trees_.end()) return;
   const auto tree = it->second;
   const std::string name = path.substr(path.rfind('/') + 1);
@@ -166,12 +168,12 @@ void ZookeeperWatches::OnSession(SessionEvent event) {
       value->marked = true;
       FailValue(*value, Annotate(lost, key));
     }
-    for (const auto& [prefix, tree] : std::map(trees_)) {
+    for (const auto& [key, tree] : std::map(trees_)) {
       tree->list = true;
       for (const auto& [name, node] : tree->nodes) {
-        if (node.present) tree->marked.insert(name);
+        if (node.present && tree->content == TreeContent::kValues) tree->marked.insert(name);
       }
-      FailTree(*tree, Annotate(lost, prefix));
+      FailTree(*tree, Annotate(lost, tree->prefix));
     }
   }
   const auto listeners = sessions_;
@@ -188,7 +190,7 @@ void ZookeeperWatches::SyncMarked() {
   for (const auto& [key, value] : std::map(values_)) {
     if (!value->busy && value->marked) SyncValue(value);
   }
-  for (const auto& [prefix, tree] : std::map(trees_)) {
+  for (const auto& [key, tree] : std::map(trees_)) {
     if (!tree->busy && (tree->list || !tree->marked.empty())) SyncTree(tree);
   }
 }
@@ -210,8 +212,8 @@ void ZookeeperWatches::Complain() {
   for (const auto& [key, value] : std::map(values_)) {
     if (!value->known) FailValue(*value, Annotate(why, key));
   }
-  for (const auto& [prefix, tree] : std::map(trees_)) {
-    if (!tree->known) FailTree(*tree, Annotate(why, prefix));
+  for (const auto& [key, tree] : std::map(trees_)) {
+    if (!tree->known) FailTree(*tree, Annotate(why, tree->prefix));
   }
 }
 
@@ -221,7 +223,7 @@ void ZookeeperWatches::RetryLater() {
     auto self = weak.lock();
     if (self == nullptr) return;
     self->retrying_ = false;
-    for (const auto& [prefix, tree] : self->trees_) tree->marked.merge(tree->unread);
+    for (const auto& [key, tree] : self->trees_) tree->marked.merge(tree->unread);
     if (self->session_->connected()) self->SyncMarked();
   });
 }
@@ -238,7 +240,7 @@ void ZookeeperWatches::RemoveSession(const SessionListener* listener) {
 void ZookeeperWatches::Clear() {
   // Readers that are under way end.
   for (const auto& [key, value] : values_) value->dropped = true;
-  for (const auto& [prefix, tree] : trees_) tree->dropped = true;
+  for (const auto& [key, tree] : trees_) tree->dropped = true;
   values_.clear();
   trees_.clear();
   sessions_.clear();
@@ -251,12 +253,10 @@ void ZookeeperWatches::Unwatch(Kind kind, const std::string& path) {
     return;
   }
   const auto value = values_.find(path);
-  const auto tree = trees_.find(path);
-  if (kind == Kind::kUnwatchChildren) {
-    if (tree != trees_.end()) return;
-  } else {
-    if (value != values_.end() || tree != trees_.end()) return;
-    const auto parent = trees_.find(ParentOf(path));
+  if (HasTree(path)) return;
+  if (kind != Kind::kUnwatchChildren) {
+    if (value != values_.end()) return;
+    const auto parent = trees_.find({ParentOf(path), TreeContent::kValues});
     if (path != "/" && parent != trees_.end() &&
         parent->second->nodes.count(path.substr(path.rfind('/') + 1)) > 0) {
       return;

@@ -2,7 +2,8 @@
 //
 // ZooKeeper's watches fire once. What is watched is kept here by path; an event marks the path, and
 // one reader per watch renews (reading and watching is one request) until nothing is marked.
-// Subscribers of one path share it. A child is read only when it is new or its own watch fired.
+// Subscribers of one path share it. A child is read only when it is new or its own watch fired; of
+// those who want names alone, never.
 //
 // Threads: everything on the executor, except Cancel of a Subscription.
 // Errors: kResourceExhausted when the paths would not fit into the one request by which the library
@@ -54,10 +55,11 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
         limit_(limit) {}
 
   void AddValue(const std::string& key, std::shared_ptr<ValueListener> listener);
-  void AddTree(const std::string& prefix, std::shared_ptr<TreeListener> listener);
+  void AddTree(const std::string& prefix, TreeContent content,
+               std::shared_ptr<TreeListener> listener);
   void AddSession(std::shared_ptr<SessionListener> listener);
   void RemoveValue(const std::string& key, const ValueListener* listener);
-  void RemoveTree(const std::string& prefix, const TreeListener* listener);
+  void RemoveTree(const std::string& prefix, TreeContent content, const TreeListener* listener);
   void RemoveSession(const SessionListener* listener);
 
   void OnNode(NodeEvent event, const std::string& path);
@@ -90,6 +92,7 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
   };
   struct Tree {
     std::string prefix;
+    TreeContent content = TreeContent::kValues;
     std::vector<std::shared_ptr<TreeListener>> listeners;
     std::unordered_map<std::string, Node> nodes;
     std::set<std::string> marked;   // children to read
@@ -103,6 +106,8 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
     size_t bytes = 0;
     bool dropped = false;
   };
+
+  using TreeName = std::pair<std::string, TreeContent>;
 
   Flow SyncValue(std::shared_ptr<Value> value);
   Flow SyncTree(std::shared_ptr<Tree> tree);
@@ -122,6 +127,10 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
   void SyncMarked();
   void DropValue(const std::shared_ptr<Value>& value);
   void DropTree(const std::shared_ptr<Tree>& tree);
+  bool HasTree(const std::string& prefix) const {
+    return trees_.count({prefix, TreeContent::kValues}) +
+           trees_.count({prefix, TreeContent::kNames});
+  }
   void Unwatch(NodeRequest::Kind kind, const std::string& path);
 
   template <typename L, typename... Args>
@@ -144,7 +153,7 @@ class ZookeeperWatches : public std::enable_shared_from_this<ZookeeperWatches> {
   // Watches to take back at the next connection.
   std::set<std::pair<NodeRequest::Kind, std::string>> unwatch_;
   std::map<std::string, std::shared_ptr<Value>> values_;
-  std::map<std::string, std::shared_ptr<Tree>> trees_;
+  std::map<TreeName, std::shared_ptr<Tree>> trees_;
   std::vector<std::shared_ptr<SessionListener>> sessions_;
 };
 

@@ -25,7 +25,7 @@ void Pick(benchmark::State& state, const std::string& balancer) {
   Directory::Parts parts;
   parts.service = "org.example.Greeter";
   parts.executor = executor;
-  parts.registry = registry;
+  parts.centres = {ApplicationLevel(registry)};
   parts.balancer = **balancers.Find(balancer);
   auto directory = std::make_unique<Directory>(std::move(parts));
   std::vector<EndpointSpec> specs;

@@ -39,8 +39,13 @@ class ConsumerTest : public testing::Test {
   Consumer New(std::vector<RouterFactory> routers = {}) {
     auto balancers = std::make_shared<BalancerFactories>("balancer");
     EXPECT_TRUE(AddBuiltinBalancers(*balancers).ok());
-    return Consumer(
-        {executor_, registry_, "front", std::move(balancers), "random", std::move(routers)});
+    return Consumer({executor_,
+                     {ApplicationLevel(registry_)},
+                     nullptr,
+                     "front",
+                     std::move(balancers),
+                     "random",
+                     std::move(routers)});
   }
   // The hosts of `times` calls, without doubles.
   static std::set<std::string> Hosts(const Directory& directory, int times = 100) {
@@ -94,7 +99,8 @@ TEST_F(ConsumerTest, AClosedDirectoryIsNotGivenOutAgain) {
 TEST_F(ConsumerTest, TheClientsBalancerIsTheDefault) {
   auto balancers = std::make_shared<BalancerFactories>("balancer");
   ASSERT_TRUE(AddBuiltinBalancers(*balancers).ok());
-  Consumer consumer({executor_, registry_, "front", balancers, "roundrobin"});
+  Consumer consumer(
+      {executor_, {ApplicationLevel(registry_)}, nullptr, "front", balancers, "roundrobin"});
   auto by_default = consumer.Refer("org.example.Greeter");
   ReferOptions options;
   options.balancer = "roundrobin";

@@ -25,7 +25,7 @@ TEST_P(Concurrent, PickWhileTheListChanges) {
     Directory::Parts parts;
     parts.service = "org.example.Greeter";
     parts.executor = executor;
-    parts.registry = registry;
+    parts.centres = {ApplicationLevel(registry)};
     parts.balancer = [round_robin =
                           GetParam()](const BalancerOptions& options) -> std::unique_ptr<Balancer> {
       if (round_robin) return std::make_unique<RoundRobinBalancer>(options);

@@ -74,7 +74,7 @@ class DirectoryTest : public testing::Test {
     parts.service = "org.example.Greeter";
     parts.consumer = *Url::Parse("consumer://0.0.0.0/org.example.Greeter");
     parts.executor = executor_;
-    parts.registry = registry_;
+    parts.centres = {ApplicationLevel(registry_)};
     parts.balancer = [](const BalancerOptions& options) {
       return std::make_unique<RoundRobinBalancer>(options);
     };

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "signpost/client/centre_registries.h"
 #include "signpost/common/address_list.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/mutex.h"
@@ -117,6 +118,13 @@ class FakeRegistry final : public Registry {
   Mutex mutex_;
   std::shared_ptr<const AddressList> list_ = AddressList::Empty();
 };
+
+// A centre that is asked at application level alone, and has no override rules.
+inline CentreRegistries ApplicationLevel(std::shared_ptr<Registry> registry) {
+  CentreRegistries centre;
+  centre.application = std::move(registry);
+  return centre;
+}
 
 }  // namespace signpost
 

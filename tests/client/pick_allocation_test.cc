@@ -39,7 +39,7 @@ TEST_P(PickAllocationTest, None) {
   Directory::Parts parts;
   parts.service = "org.example.Greeter";
   parts.executor = executor;
-  parts.registry = registry;
+  parts.centres = {ApplicationLevel(registry)};
   parts.balancer = **balancers.Find(GetParam());
   auto directory = std::make_unique<Directory>(std::move(parts));
   std::vector<EndpointSpec> specs;

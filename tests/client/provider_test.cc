@@ -20,7 +20,7 @@ class ProviderTest : public testing::Test {
   Provider New(std::string app = "shop", bool read_only = false) {
     Provider::Parts parts;
     parts.executor = executor_;
-    parts.registry = registry_;
+    parts.registrar = registry_;
     parts.app = std::move(app);
     parts.read_only = read_only;
     parts.address = address_;

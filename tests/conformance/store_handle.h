@@ -142,8 +142,10 @@ class Handle {
   Subscription Watch(const std::string& key, std::shared_ptr<ToldValues> told) {
     return store_->Watch(key, [told](auto value) { told->Add(std::move(value)); });
   }
-  Subscription WatchTree(const std::string& prefix, std::shared_ptr<ToldDeltas> told) {
-    return store_->WatchTree(prefix, [told](auto delta) { told->Add(std::move(delta)); });
+  Subscription WatchTree(const std::string& prefix, std::shared_ptr<ToldDeltas> told,
+                         TreeContent content = TreeContent::kValues) {
+    return store_->WatchTree(
+        prefix, [told](auto delta) { told->Add(std::move(delta)); }, content);
   }
   Subscription WatchSession(std::shared_ptr<ToldEvents> told) {
     return store_->WatchSession([told](SessionEvent event) { told->Add(event); });

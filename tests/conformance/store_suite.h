@@ -73,6 +73,7 @@ class StoreSuite : public testing::TestWithParam<StoreSuiteParam> {
 }  // namespace signpost
 
 #include "tests/conformance/store_suite_calls.h"
+#include "tests/conformance/store_suite_names.h"
 #include "tests/conformance/store_suite_sessions.h"
 #include "tests/conformance/store_suite_watches.h"
 

@@ -189,6 +189,8 @@ TEST_P(StoreSuite, ManySubscriptionsLeaveNothing) {
   for (int i = 0; i < 1000; ++i) {
     const Subscription key = a().store().Watch(prefix + "/k", [](const auto&) {});
     const Subscription tree = a().store().WatchTree(prefix, [](const auto&) {});
+    const Subscription names = a().store().WatchTree(
+        prefix, [](const auto&) {}, TreeContent::kNames);
   }
   EXPECT_EQ(fixture_->WatchCount(), before);
   // What remains works.

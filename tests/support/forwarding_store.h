@@ -44,8 +44,9 @@ class ForwardingStore : public Store {
   Subscription Watch(const std::string& key, WatchCallback on_change) override {
     return target_->Watch(key, std::move(on_change));
   }
-  Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
-    return target_->WatchTree(prefix, std::move(on_change));
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                         TreeContent content) override {
+    return target_->WatchTree(prefix, std::move(on_change), content);
   }
   Subscription WatchSession(SessionCallback on_event) override {
     return target_->WatchSession(std::move(on_event));

@@ -189,16 +189,19 @@ class PausingStore final : public ForwardingStore {
   PausingStore(std::unique_ptr<Store> target, Executor& executor)
       : ForwardingStore(std::move(target)), executor_(executor) {}
 
-  Subscription WatchTree(const std::string& prefix, TreeCallback on_change) override {
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                         TreeContent content) override {
     auto callback = std::make_shared<TreeCallback>(std::move(on_change));
-    return ForwardingStore::WatchTree(prefix,
-                                      [this, callback](absl::StatusOr<TreeDelta> delta) mutable {
-                                        if (paused) {
-                                          kept_.push_back({callback, std::move(delta)});
-                                        } else {
-                                          (*callback)(std::move(delta));
-                                        }
-                                      });
+    return ForwardingStore::WatchTree(
+        prefix,
+        [this, callback](absl::StatusOr<TreeDelta> delta) mutable {
+          if (paused) {
+            kept_.push_back({callback, std::move(delta)});
+          } else {
+            (*callback)(std::move(delta));
+          }
+        },
+        content);
   }
   void Resume() {
     paused = false;

@@ -17,6 +17,7 @@ TEST(StoreLayoutTest, DubbosRoots) {
   EXPECT_EQ(layout.instances, "/services");
   EXPECT_EQ(layout.mapping, "/dubbo/mapping");
   EXPECT_EQ(layout.config, "/dubbo/config");
+  EXPECT_EQ(layout.interfaces, "/dubbo");
   EXPECT_EQ(layout.MetadataRoots(), (std::vector<std::string>{"/dubbo/metadata", "/dubbo"}));
 }
 
@@ -25,11 +26,13 @@ TEST(StoreLayoutTest, GroupMovesAllAndRootPathTheInstances) {
     const StoreLayout layout = Of(group);
     EXPECT_EQ(layout.instances, "/g1");
     EXPECT_EQ(layout.mapping, "/g1/mapping");
+    EXPECT_EQ(layout.interfaces, "/g1");
     // dubbo-go's root is where the instances lie.
     EXPECT_EQ(layout.MetadataRoots(), std::vector<std::string>{"/g1/metadata"});
   }
   const StoreLayout both = Of("?group=g1&rootPath=/apps");
   EXPECT_EQ(both.instances, "/apps");
+  EXPECT_EQ(both.interfaces, "/g1");
   EXPECT_EQ(both.MetadataRoots(), (std::vector<std::string>{"/g1/metadata", "/g1"}));
   EXPECT_EQ(Of("?group=g1&rootPath=/Services").instances, "/g1");
   EXPECT_EQ(Of("?group=/").instances, "/services");

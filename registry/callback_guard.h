@@ -1,16 +1,16 @@
-// Callbacks that run only while their owner is open. Private to this folder.
+// Callbacks that run only while their owner is open. Private to the rooms that implement Registry.
 //
 // Threads: Wrap from any thread. Close() as Gate: once it has returned, no wrapped callback runs on
 //   another thread and none begins; so wrapped callbacks may use what the owner owns.
-#ifndef SIGNPOST_REGISTRY_APPLICATION_CALLBACK_GUARD_H_
-#define SIGNPOST_REGISTRY_APPLICATION_CALLBACK_GUARD_H_
+#ifndef SIGNPOST_REGISTRY_CALLBACK_GUARD_H_
+#define SIGNPOST_REGISTRY_CALLBACK_GUARD_H_
 
 #include <memory>
 #include <utility>
 
 #include "signpost/common/gate.h"
 
-namespace signpost::application_internal {
+namespace signpost::registry_internal {
 
 class CallbackGuard {
  public:
@@ -31,6 +31,6 @@ class CallbackGuard {
   std::shared_ptr<Gate> gate_;
 };
 
-}  // namespace signpost::application_internal
+}  // namespace signpost::registry_internal
 
-#endif  // SIGNPOST_REGISTRY_APPLICATION_CALLBACK_GUARD_H_
+#endif  // SIGNPOST_REGISTRY_CALLBACK_GUARD_H_
