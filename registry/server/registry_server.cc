@@ -34,6 +34,7 @@ class RegistryServer::Service {
         std::make_shared<server_wire::RegistryServiceProcessor>(handler_), options);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
+    handler_->DropEndedLater();
     return absl::OkStatus();
   }
 

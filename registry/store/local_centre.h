@@ -55,6 +55,10 @@ class LocalCentre {
   // AdoptLeftBehind. Of a store that is about to be closed.
   void LeaveBehind(const Store& store);
 
+  // What ended sessions have bound goes with them. What a failure of the storage kept goes at the
+  // next write, when a session opens or ends, or now.
+  void DropEnded();
+
   // For tests. The session of `store` (a handle of this centre) ends as if its owner had been
   // silent too long: its keys go, it is told kExpired, then kNewSession.
   void ExpireSession(const Store& store);

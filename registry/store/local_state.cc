@@ -269,6 +269,11 @@ void LocalCentre::State::LeaveBehind(const Store& handle) {
   if (session != nullptr) session->keys.clear();
 }
 
+void LocalCentre::State::DropEnded() {
+  MutexLock lock(mutex_);
+  DropLeftOver();
+}
+
 void LocalCentre::State::DropKeys(LocalSession& session) {
   for (const std::string& key : session.keys) left_over_[key] = session.id;
   session.keys.clear();
@@ -278,8 +283,8 @@ void LocalCentre::State::DropKeys(LocalSession& session) {
 void LocalCentre::State::DropLeftOver() {
   std::vector<KeyValue::Change> changes;
   for (const auto& [key, session] : left_over_) changes.push_back({key, std::nullopt});
-  // What a full disk keeps from going is tried again at the next write; at the latest the next
-  // opening of the data drops it.
+  // What a full disk keeps from going is tried again at the next write or DropEnded; at the latest
+  // the next opening of the data drops it.
   Apply(changes).IgnoreError();
 }
 

@@ -92,6 +92,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   std::vector<std::shared_ptr<LocalWatch>> CloseSession(LocalSession& session);
   absl::Status AdoptLeftBehind(const Store& handle);
   void LeaveBehind(const Store& handle);
+  void DropEnded();
   void ExpireSession(const Store& handle);
   void SetOffline(bool offline);
   size_t watch_count();

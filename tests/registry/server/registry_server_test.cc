@@ -274,6 +274,29 @@ TEST(RegistryServerTest, OpeningWaitsForTheCentreAlone) {
   EXPECT_EQ(server->session_count(), 2u);
 }
 
+TEST(RegistryServerTest, KeysThatAFullDiskKeptGoThoughNobodyWrites) {
+  auto disk = std::make_shared<HangingKeyValue::Switch>();
+  SimulatedClock clock;
+  auto timers = std::make_shared<ManualExecutor>(clock);
+  RegistryServerOptions options;
+  options.timers = timers;
+  auto server = StartServer(std::make_shared<LocalCentre>(std::make_unique<HangingKeyValue>(disk),
+                                                          LocalCentre::Options()),
+                            options);
+  WireClient client(server->port());
+  const int64_t reader = client.OpenAndPoll(3600000);
+  const int64_t bound = client.Open();
+  client->bind(bound, "/bound", "v");
+  disk->fail = true;
+  client->close(bound);
+  EXPECT_TRUE(client->exists(reader, "/bound"));
+  disk->fail = true;
+  timers->AdvanceAndRun(absl::Seconds(5));
+  EXPECT_TRUE(client->exists(reader, "/bound"));
+  timers->AdvanceAndRun(absl::Seconds(5));
+  EXPECT_FALSE(client->exists(reader, "/bound"));
+}
+
 TEST(RegistryServerTest, ConnectionsAreBounded) {
   RegistryServerOptions options;
   options.max_connections = 2;

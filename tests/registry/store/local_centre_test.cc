@@ -122,6 +122,17 @@ TEST_F(LocalCentreTest, KeysOfASessionThatEndedOnAFullDiskGoWhenAnotherOpensOrCl
   }
 }
 
+TEST_F(LocalCentreTest, KeysOfASessionThatEndedOnAFullDiskGoWhenToldTo) {
+  auto dead = Open();
+  ASSERT_TRUE(Bind(*dead, "/dead"));
+  faults_->writes = 2;
+  dead->Close();
+  centre_->DropEnded();
+  EXPECT_TRUE(Exists("/dead"));
+  centre_->DropEnded();
+  EXPECT_FALSE(Exists("/dead"));
+}
+
 TEST_F(LocalCentreTest, WhatOthersWroteMeanwhileStays) {
   auto dead = Open();
   for (const char* key : {"/put", "/bound", "/set", "/dead"}) ASSERT_TRUE(Bind(*dead, key));
