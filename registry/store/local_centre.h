@@ -51,8 +51,8 @@ class LocalCentre {
   // that of `store`, a handle of this centre: it goes with it, unless others write it before.
   absl::Status AdoptLeftBehind(const Store& store);
 
-  // What the session of `store`, a handle of this centre, has bound outlives it, for
-  // AdoptLeftBehind. Of a store that is about to be closed.
+  // What the session of `store`, a handle of this centre, has bound, or binds from now on, outlives
+  // it, for AdoptLeftBehind. Of a store that is about to be closed.
   void LeaveBehind(const Store& store);
 
   // What ended sessions have bound goes with them. What a failure of the storage kept goes at the

@@ -266,7 +266,9 @@ absl::Status LocalCentre::State::AdoptLeftBehind(const Store& handle) {
 void LocalCentre::State::LeaveBehind(const Store& handle) {
   MutexLock lock(mutex_);
   const std::shared_ptr<LocalSession> session = FindSession(handle);
-  if (session != nullptr) session->keys.clear();
+  if (session == nullptr) return;
+  session->keys.clear();
+  session->left_behind = true;
 }
 
 void LocalCentre::State::DropEnded() {
@@ -275,7 +277,9 @@ void LocalCentre::State::DropEnded() {
 }
 
 void LocalCentre::State::DropKeys(LocalSession& session) {
-  for (const std::string& key : session.keys) left_over_[key] = session.id;
+  if (!session.left_behind) {
+    for (const std::string& key : session.keys) left_over_[key] = session.id;
+  }
   session.keys.clear();
   DropLeftOver();
 }

@@ -31,6 +31,7 @@ struct LocalSession {
   // Guarded by State::mutex.
   uint64_t id = 0;
   bool closed = false;
+  bool left_behind = false;  // its keys outlive it
   std::set<std::string> keys;
 };
 
@@ -111,7 +112,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   absl::StatusOr<int64_t> PutRecord(const std::string& key, std::string value, uint64_t session);
   LocalSession* FindSession(uint64_t id);
   std::shared_ptr<LocalSession> FindSession(const Store& handle);
-  // Its keys go now, or as soon as a write works again.
+  // Its keys go now, or as soon as a write works again; or stay, if they are left behind.
   void DropKeys(LocalSession& session);
   void DropLeftOver();
   void Notify(const std::string& key);
