@@ -99,6 +99,52 @@ TEST(RocksTest, ErrorsNameTheDirectory) {
   EXPECT_EQ(below.status().message().find(file), 0u) << below.status();
 }
 
+// Three files with the same keys, which the next write of a few MB merges.
+void MakeFiles(const std::string& dir, const RocksOptions& options) {
+  const std::string large(400 << 10, 'x');
+  auto rocks = Rocks::Open(dir, options);
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE((*rocks)->Write({{std::to_string(i % 3), large}}).ok());
+  }
+  // The log becomes a file.
+  ASSERT_TRUE((*rocks)->Close().ok());
+  ASSERT_TRUE(Rocks::Open(dir, options).ok());
+}
+
+std::vector<std::string> FilesOf(const std::string& dir) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    if (entry.path().extension() == ".sst") files.push_back(entry.path().string());
+  }
+  return files;
+}
+
+// Until it fails: enough for a merge to begin and time for it to end, too little for RocksDB to
+// wait for it.
+absl::Status WriteOn(Rocks& rocks) {
+  const std::string large(100 << 10, 'x');
+  absl::Status status;
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    status = rocks.Write({{std::to_string(i % 3), large}});
+  }
+  for (int i = 0; i < 50000 && status.ok(); ++i) status = rocks.Write({{"small", ""}});
+  return status;
+}
+
+TEST(RocksTest, AMergeOfAFileThatIsGoneFails) {
+  const std::string dir = NewDir("rocks-gone");
+  RocksOptions small;
+  small.tuning = RocksOptions::Tuning::kSmall;
+  MakeFiles(dir, small);
+  auto rocks = Rocks::Open(dir, small);
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  const std::vector<std::string> files = FilesOf(dir);
+  ASSERT_EQ(files.size(), 3u);
+  for (const std::string& file : files) std::filesystem::remove(file);
+  EXPECT_FALSE(WriteOn(**rocks).ok());
+}
+
 void SetLimit(decltype(RLIMIT_NOFILE) what, rlim_t value) {
   rlimit limit{};
   ASSERT_EQ(getrlimit(what, &limit), 0);
