@@ -276,8 +276,8 @@ absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
         if (written.ok() || state_->options.read_only) return written;
         const rocksdb::Status resumed = state_->db->Resume();
         if (resumed.ok()) return state_->db->Write(options, &batch);
-        // The fault lasts.
-        if (resumed.severity() < rocksdb::Status::kFatalError) return written;
+        // The fault lasts; or a file is damaged (more than fatal), which opening would only hide.
+        if (resumed.severity() != rocksdb::Status::kFatalError) return written;
       }
     }
     const rocksdb::Status anew = state_->OpenAnew(opened);

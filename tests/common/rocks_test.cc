@@ -145,6 +145,25 @@ TEST(RocksTest, AMergeOfAFileThatIsGoneFails) {
   EXPECT_FALSE(WriteOn(**rocks).ok());
 }
 
+TEST(RocksTest, AMergeOfADamagedFileIsDataLoss) {
+  const std::string dir = NewDir("rocks-damaged");
+  RocksOptions small;
+  small.tuning = RocksOptions::Tuning::kSmall;
+  MakeFiles(dir, small);
+  for (const std::string& name : FilesOf(dir)) {
+    std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(name) / 2));
+    file << "damaged";
+  }
+  auto rocks = Rocks::Open(dir, small);
+  ASSERT_TRUE(rocks.ok()) << rocks.status();
+  const absl::Status status = WriteOn(**rocks);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ((*rocks)->Write({{"k", "v"}}).code(), absl::StatusCode::kDataLoss);
+  }
+}
+
 void SetLimit(decltype(RLIMIT_NOFILE) what, rlim_t value) {
   rlimit limit{};
   ASSERT_EQ(getrlimit(what, &limit), 0);
