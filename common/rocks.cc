@@ -192,8 +192,8 @@ struct Rocks::State {
   // Calls share it; who opens or closes has it alone.
   std::shared_mutex mutex;
   std::unique_ptr<rocksdb::DB> db;
-  uint64_t opened = 0;   // anew, so many times
-  bool writable = true;  // false: opening anew failed
+  uint64_t opened = 0;     // anew, so many times
+  rocksdb::Status failed;  // of the last such opening; not OK: nothing can be written
   bool closed = false;
 
   // Of a database that will write nothing more. `before`: `opened` when that was seen.
@@ -207,7 +207,6 @@ struct Rocks::State {
 };
 
 rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
-  if (!HasRoom(dir)) return rocksdb::Status::NoSpace(dir);
   std::unique_lock lock(mutex);
   if (closed) return rocksdb::Status::Aborted("closed");
   if (opened != before) return rocksdb::Status::OK();  // another thread has tried it
@@ -215,11 +214,10 @@ rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
   if (db != nullptr) db->Close().PermitUncheckedError();
   db.reset();
   ++opened;
-  const rocksdb::Status status = OpenDb(options, /*read_only=*/false, dir, db);
-  writable = status.ok();
+  failed = OpenDb(options, /*read_only=*/false, dir, db);
   // So that reads go on; the next write tries it again.
-  if (!writable) OpenDb(options, /*read_only=*/true, dir, db).PermitUncheckedError();
-  return status;
+  if (!failed.ok()) OpenDb(options, /*read_only=*/true, dir, db).PermitUncheckedError();
+  return failed;
 }
 
 Rocks::Rocks(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -267,23 +265,26 @@ absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
       if (!added.ok()) return added;
     }
     const rocksdb::WriteOptions options;
+    rocksdb::Status failed;
     uint64_t opened = 0;
     {
       std::shared_lock lock(state_->mutex);
+      failed = state_->failed;
       opened = state_->opened;
-      if (state_->writable) {
-        const rocksdb::Status written = state_->db->Write(options, &batch);
-        if (written.ok() || state_->options.read_only) return written;
+      if (failed.ok()) {
+        failed = state_->db->Write(options, &batch);
+        if (failed.ok() || state_->options.read_only) return failed;
         const rocksdb::Status resumed = state_->db->Resume();
         if (resumed.ok()) return state_->db->Write(options, &batch);
         // The fault lasts; or a file is damaged (more than fatal), which opening would only hide.
-        if (resumed.severity() != rocksdb::Status::kFatalError) return written;
+        if (resumed.severity() != rocksdb::Status::kFatalError) return failed;
       }
     }
-    const rocksdb::Status anew = state_->OpenAnew(opened);
-    if (!anew.ok()) return anew;
+    if (!HasRoom(state_->dir)) return failed;
+    failed = state_->OpenAnew(opened);
+    if (!failed.ok()) return failed;
     std::shared_lock lock(state_->mutex);
-    if (!state_->writable) return rocksdb::Status::Aborted("closed");
+    if (!state_->failed.ok()) return state_->failed;
     return state_->db->Write(options, &batch);
   });
 }
@@ -311,7 +312,7 @@ absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
 absl::Status Rocks::Close() {
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
-  state_->writable = false;
+  state_->failed = rocksdb::Status::Aborted("closed");
   if (state_->db == nullptr) return absl::OkStatus();
   const std::unique_ptr<rocksdb::DB> db = std::move(state_->db);
   return Guarded(state_->dir, [&] { return db->Close(); });

@@ -171,9 +171,9 @@ void SetLimit(decltype(RLIMIT_NOFILE) what, rlim_t value) {
   ASSERT_EQ(setrlimit(what, &limit), 0);
 }
 
-// Writes until it fails. What was written stays, and after `heal` it writes on.
-void FailAndGoOn(const std::string& dir, const std::function<void()>& harm,
-                 const std::function<void()>& heal) {
+// Writes until it fails, for `reason`. What was written stays, and after `heal` it writes on.
+void FailAndGoOn(const std::string& dir, const std::string& reason,
+                 const std::function<void()>& harm, const std::function<void()>& heal) {
   auto rocks = Rocks::Open(dir);
   ASSERT_TRUE(rocks.ok()) << rocks.status();
   ASSERT_TRUE((*rocks)->Write({{"first", "1"}}).ok());
@@ -182,7 +182,8 @@ void FailAndGoOn(const std::string& dir, const std::function<void()>& harm,
   const std::string large(1 << 20, 'x');
   while (written < 100 && (*rocks)->Write({{std::to_string(written), large}}).ok()) ++written;
   ASSERT_LT(written, 100);
-  EXPECT_FALSE((*rocks)->Write({{"again", large}}).ok());
+  const absl::Status again = (*rocks)->Write({{"again", large}});
+  EXPECT_NE(again.message().find(reason), std::string::npos) << again;
   EXPECT_EQ(*(*rocks)->Get("first"), "1");
   heal();
   const absl::Status status = (*rocks)->Write({{"last", "2"}});
@@ -203,7 +204,7 @@ TEST(RocksDeathTest, WritesOnAfterTooManyOpenFiles) {
   const auto run = [dir = NewDir("rocks-files")] {
     std::vector<int> files;
     FailAndGoOn(
-        dir,
+        dir, "Too many open files",
         [&] {
           SetLimit(RLIMIT_NOFILE, 100);
           for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
@@ -224,7 +225,7 @@ TEST(RocksDeathTest, WritesOnAfterAFileThatCouldNotGrow) {
   const auto run = [dir = NewDir("rocks-size")] {
     std::signal(SIGXFSZ, SIG_IGN);
     FailAndGoOn(
-        dir, [] { SetLimit(RLIMIT_FSIZE, 1 << 19); },
+        dir, "File too large", [] { SetLimit(RLIMIT_FSIZE, 1 << 19); },
         [] { SetLimit(RLIMIT_FSIZE, RLIM_INFINITY); });
     ExitWithResult();
   };
