@@ -202,7 +202,7 @@ struct Rocks::State {
   absl::Status CheckOpen() const {
     if (closed) return absl::FailedPreconditionError(absl::StrCat(dir, ": the database is closed"));
     if (db != nullptr) return absl::OkStatus();
-    return absl::UnavailableError(absl::StrCat(dir, ": cannot be opened anew after a failure"));
+    return ToStatus(failed, dir);
   }
 };
 
@@ -210,6 +210,8 @@ rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
   std::unique_lock lock(mutex);
   if (closed) return rocksdb::Status::Aborted("closed");
   if (opened != before) return rocksdb::Status::OK();  // another thread has tried it
+  // Stays if one of these throws.
+  failed = rocksdb::Status::Aborted("it could not be opened anew");
   // What was written is in the log, whether the last flush works or not.
   if (db != nullptr) db->Close().PermitUncheckedError();
   db.reset();
