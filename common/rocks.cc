@@ -198,6 +198,8 @@ struct Rocks::State {
 
   // Of a database that will write nothing more. `before`: `opened` when that was seen.
   rocksdb::Status OpenAnew(uint64_t before);
+  // Before a read: tries a database once more that could not even be opened for reading.
+  void Revive();
 
   absl::Status CheckOpen() const {
     if (closed) return absl::FailedPreconditionError(absl::StrCat(dir, ": the database is closed"));
@@ -222,6 +224,17 @@ rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
   return failed;
 }
 
+void Rocks::State::Revive() {
+  uint64_t before = 0;
+  {
+    std::shared_lock lock(mutex);
+    if (closed || db != nullptr) return;
+    before = opened;
+  }
+  // CheckOpen tells it.
+  Guarded(dir, [&] { return OpenAnew(before); }).IgnoreError();
+}
+
 Rocks::Rocks(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Rocks::~Rocks() { Close().IgnoreError(); }
@@ -242,6 +255,7 @@ absl::StatusOr<std::unique_ptr<Rocks>> Rocks::Open(const std::string& dir,
 }
 
 absl::StatusOr<std::string> Rocks::Get(absl::string_view key) const {
+  state_->Revive();
   std::shared_lock lock(state_->mutex);
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   std::string value;
@@ -292,6 +306,7 @@ absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
 }
 
 absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
+  state_->Revive();
   std::shared_lock lock(state_->mutex);
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   return Guarded(state_->dir, [&] {

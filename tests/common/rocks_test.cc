@@ -232,6 +232,39 @@ TEST(RocksDeathTest, WritesOnAfterAFileThatCouldNotGrow) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
+TEST(RocksDeathTest, ReadsOnWithoutAWriteAfterItCouldNotBeOpened) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto run = [](const std::string& dir, bool scan) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    auto rocks = Rocks::Open(dir);
+    ASSERT_TRUE(rocks.ok()) << rocks.status();
+    ASSERT_TRUE((*rocks)->Write({{"k", "v"}}).ok());
+    SetLimit(RLIMIT_FSIZE, 1 << 19);
+    ASSERT_FALSE((*rocks)->Write({{"large", std::string(1 << 20, 'x')}}).ok());
+    SetLimit(RLIMIT_FSIZE, RLIM_INFINITY);
+    std::filesystem::rename(dir + "/CURRENT", dir + "/kept");
+    std::ofstream(dir + "/CURRENT") << "garbage";
+    EXPECT_TRUE(absl::IsDataLoss((*rocks)->Write({{"l", "w"}})));
+    EXPECT_TRUE(absl::IsDataLoss((*rocks)->Get("k").status()));
+    std::filesystem::rename(dir + "/kept", dir + "/CURRENT");
+    int seen = 0;
+    const auto visit = [&](absl::string_view, absl::string_view, std::string*) { return ++seen; };
+    if (scan) {
+      EXPECT_TRUE((*rocks)->Scan("k", visit).ok());
+      EXPECT_EQ(seen, 1);
+    } else {
+      EXPECT_TRUE((*rocks)->Get("k").ok());
+    }
+    EXPECT_TRUE((*rocks)->Write({{"l", "w"}}).ok());
+  };
+  const auto all = [&] {
+    run(NewDir("rocks-revive-get"), /*scan=*/false);
+    run(NewDir("rocks-revive-scan"), /*scan=*/true);
+    ExitWithResult();
+  };
+  EXPECT_EXIT(all(), testing::ExitedWithCode(0), "");
+}
+
 TEST(RocksTest, ClosedIsClosed) {
   auto rocks = Rocks::Open(NewDir("rocks-closed"));
   ASSERT_TRUE(rocks.ok()) << rocks.status();
