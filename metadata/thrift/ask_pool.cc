@@ -6,6 +6,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ struct Item {
   const absl::Duration end;  // on the clock of the executor
   const CancelToken cancel;
   Callback done;  // moved out when it is answered
-  bool begun = false;
+  std::optional<absl::Duration> begun_at;  // on the clock of the executor
   bool answered = false;
   Executor::TimerId timer = 0;  // ends it
   Executor::TimerId turn = 0;   // a late address gives way
@@ -155,8 +156,9 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
         return;
       }
       me->running = item;
-      const absl::Duration left = item->end - executor.clock().MonotonicNow();
-      item->begun = left > absl::ZeroDuration();
+      const absl::Duration now = executor.clock().MonotonicNow();
+      const absl::Duration left = item->end - now;
+      if (left > absl::ZeroDuration()) item->begun_at = now;
       const auto of_late = late.find(item->address);
       const bool gives_way = of_late != late.end();
       if (gives_way) of_late->second = ++asked;
@@ -209,7 +211,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     bool begun = false;
     {
       MutexLock lock(mutex);
-      begun = item->begun;
+      begun = item->begun_at.has_value();
     }
     Answer(item, absl::DeadlineExceededError(absl::StrCat(
                      item->address, begun ? ": no answer in time" : ": no time left to ask it")));
@@ -230,7 +232,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
       timers[0] = std::exchange(item->timer, 0);
       timers[1] = std::exchange(item->turn, 0);
       cancel_id = std::exchange(item->cancel_id, 0);
-      begun = item->begun;
+      begun = item->begun_at.has_value();
       if (begun) {
         Judge(*item, answer.status());
       } else if (auto found = std::find(queue.begin(), queue.end(), item); found != queue.end()) {
@@ -246,11 +248,12 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     });
   }
 
-  // A caller's own timer may cancel just before ours, so it is the time that counts, not the error.
+  // A caller's own timer may cancel just before ours, so it is the time that counts, not the error;
+  // and that which it waited before somebody asked is not its own.
   void Judge(const Item& item, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (status.ok() || absl::IsNotFound(status)) {
       if (late.erase(item.address) != 0) work.SignalAll();
-    } else if (item.end - executor.clock().MonotonicNow() <= item.time / 2) {
+    } else if (executor.clock().MonotonicNow() - *item.begun_at >= item.time / 2) {
       late[item.address] = ++asked;
       if (late.size() <= options.max_late) return;
       late.erase(std::min_element(late.begin(), late.end(), [](const auto& a, const auto& b) {

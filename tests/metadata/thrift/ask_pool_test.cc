@@ -160,6 +160,36 @@ class AskPoolTest : public testing::Test {
   std::unique_ptr<AskPool> pool_;
 };
 
+// The time is the test's.
+class TimedAskPoolTest : public testing::Test {
+ protected:
+  ~TimedAskPoolTest() override {
+    for (const ServicePtr& service : services_) service->Release();
+  }
+
+  void Open() { pool_ = std::make_unique<AskPool>(executor_, options_); }
+
+  ServicePtr Ask(const std::string& address, Service::Kind kind,
+                 absl::Duration timeout = absl::Seconds(4)) {
+    auto service = std::make_shared<Service>(kind);
+    services_.push_back(service);
+    answers_.erase(address);
+    CallOptions options;
+    options.timeout = timeout;
+    pool_->Ask(address, service, options, [this, address](absl::StatusOr<MetadataInfo> answer) {
+      answers_[address] = answer.status();
+    });
+    return service;
+  }
+
+  SimulatedClock clock_;
+  ManualExecutor executor_{clock_};
+  AskPool::Options options_;
+  std::vector<ServicePtr> services_;
+  std::map<std::string, absl::Status> answers_;
+  std::unique_ptr<AskPool> pool_;
+};
+
 TEST_F(AskPoolTest, HungServicesHideNobody) {
   Open();
   for (int i = 0; i < 15; ++i) Ask(absl::StrCat("hung", i), Service::kHangs);
@@ -195,38 +225,40 @@ TEST_F(AskPoolTest, RecordIsBounded) {
   EXPECT_LE(pool_->late(), 3u);
 }
 
-TEST_F(AskPoolTest, OneLateAddressGivesWayToTheNext) {
-  SimulatedClock clock;
-  ManualExecutor executor(clock);
+TEST_F(TimedAskPoolTest, OneLateAddressGivesWayToTheNext) {
   options_.max_threads = 1;
-  AskPool pool(executor, options_);
-  CallOptions options;
-  options.timeout = absl::Seconds(4);
-  std::map<std::string, absl::Status> answers;
-  auto ask = [&](const std::string& address, Service::Kind kind) {
-    auto service = std::make_shared<Service>(kind);
-    answers.erase(address);
-    pool.Ask(address, service, options, [&answers, address](absl::StatusOr<MetadataInfo> answer) {
-      answers[address] = answer.status();
-    });
-    return service;
-  };
+  Open();
   for (const char* address : {"a", "b"}) {
-    ASSERT_TRUE(ask(address, Service::kHangs)->Begun());
-    executor.AdvanceAndRun(options.timeout);
-    ASSERT_TRUE(absl::IsDeadlineExceeded(answers[address])) << answers[address];
+    ASSERT_TRUE(Ask(address, Service::kHangs)->Begun());
+    executor_.AdvanceAndRun(absl::Seconds(4));
+    ASSERT_TRUE(absl::IsDeadlineExceeded(answers_[address])) << answers_[address];
   }
-  auto hung = ask("a", Service::kHangs);
+  auto hung = Ask("a", Service::kHangs);
   ASSERT_TRUE(hung->Begun());
-  executor.AdvanceAndRun(absl::Seconds(2));  // alone it keeps its time
-  EXPECT_EQ(answers.count("a"), 0u);
-  executor.AdvanceAndRun(absl::Seconds(2));
-  hung = ask("a", Service::kHangs);
+  executor_.AdvanceAndRun(absl::Seconds(2));  // alone it keeps its time
+  EXPECT_EQ(answers_.count("a"), 0u);
+  executor_.AdvanceAndRun(absl::Seconds(2));
+  hung = Ask("a", Service::kHangs);
   ASSERT_TRUE(hung->Begun());
-  auto back = ask("b", Service::kAnswers);
-  executor.AdvanceAndRun(absl::Seconds(1));
-  EXPECT_NE(answers["a"].message().find("others wait"), std::string::npos) << answers["a"];
+  auto back = Ask("b", Service::kAnswers);
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_NE(answers_["a"].message().find("others wait"), std::string::npos) << answers_["a"];
   EXPECT_TRUE(back->Ended());
+}
+
+// Only the time in which it was asked is its own.
+TEST_F(TimedAskPoolTest, WaitingForAThreadMakesNobodyLate) {
+  options_.max_threads = 1;
+  Open();
+  auto before = Ask("before", Service::kLooksUp, absl::Hours(1));
+  ASSERT_TRUE(before->Begun());
+  auto hung = Ask("hung", Service::kHangs);
+  executor_.AdvanceAndRun(absl::Seconds(3));
+  before->Release();
+  ASSERT_TRUE(hung->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answers_["hung"])) << answers_["hung"];
+  EXPECT_EQ(pool_->late(), 0u);
 }
 
 TEST_F(AskPoolTest, TimeEndsWhatIsAskedAndWhatWaits) {
