@@ -29,14 +29,17 @@ struct Item {
         time(options.timeout),
         end(now + options.timeout),
         cancel(options.cancel),
-        done(std::move(the_done)) {}
+        done(std::move(the_done)),
+        may_block(!question->interruptible()) {}
 
   const std::string address;
   const std::shared_ptr<Question> question;
   const absl::Duration time;
   const absl::Duration end;  // on the clock of the executor
   const CancelToken cancel;
-  Callback done;  // moved out when it is answered
+  Callback done;                           // moved out when it is answered
+  const bool may_block;                    // nothing may end it
+  bool slow = false;                       // asked as one of those that have half of the threads
   std::optional<absl::Duration> begun_at;  // on the clock of the executor
   bool answered = false;
   Executor::TimerId timer = 0;  // ends it
@@ -77,27 +80,38 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     return late.count(item->address) != 0;
   }
 
-  size_t RunningLate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  bool IsSlow(const ItemPtr& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return item->may_block || IsLate(item);
+  }
+
+  size_t RunningSlow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     size_t count = 0;
     for (const Worker& worker : workers) {
-      if (worker.running != nullptr && IsLate(worker.running)) ++count;
+      if (worker.running != nullptr && worker.running->slow) ++count;
     }
     return count;
   }
 
-  size_t LateThreads() const { return std::max<size_t>(options.max_threads / 2, 1); }
+  size_t SlowThreads() const { return std::max<size_t>(options.max_threads / 2, 1); }
+
+  // When its address was asked last; those that are not late come first.
+  uint64_t LastAsked(const ItemPtr& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    const auto found = late.find(item->address);
+    return found == late.end() ? 0 : found->second;
+  }
 
   // The next to be asked; null: none may be asked now.
   ItemPtr Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     auto next = std::find_if(queue.begin(), queue.end(),
-                             [this](const ItemPtr& item) { return !IsLate(item); });
-    if (next == queue.end() && RunningLate() < LateThreads()) {
+                             [this](const ItemPtr& item) { return !IsSlow(item); });
+    if (next == queue.end() && RunningSlow() < SlowThreads()) {
       next = std::min_element(queue.begin(), queue.end(), [this](const auto& a, const auto& b) {
-        return late.at(a->address) < late.at(b->address);
+        return LastAsked(a) < LastAsked(b);
       });
     }
     if (next == queue.end()) return nullptr;
     ItemPtr item = *next;
+    item->slow = IsSlow(item);
     queue.erase(next);
     return item;
   }
@@ -105,13 +119,17 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
   // Whether more of the queue may be asked than there are threads without a question.
   bool WantsThread() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (workers.size() >= options.max_threads) return false;
-    size_t of_late = 0;
-    for (const ItemPtr& item : queue) of_late += IsLate(item) ? 1 : 0;
-    const size_t running = RunningLate();
-    const size_t room = LateThreads() > running ? LateThreads() - running : 0;
     const auto idle = std::count_if(workers.begin(), workers.end(),
                                     [](const Worker& each) { return each.running == nullptr; });
-    return queue.size() - of_late + std::min(of_late, room) > static_cast<size_t>(idle);
+    return Askable(RunningSlow()) > static_cast<size_t>(idle);
+  }
+
+  // How many of the queue may be asked while so many slow ones are.
+  size_t Askable(size_t running_slow) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    size_t slow = 0;
+    for (const ItemPtr& item : queue) slow += IsSlow(item) ? 1 : 0;
+    const size_t room = SlowThreads() > running_slow ? SlowThreads() - running_slow : 0;
+    return queue.size() - slow + std::min(slow, room);
   }
 
   bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {

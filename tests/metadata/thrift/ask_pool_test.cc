@@ -208,6 +208,18 @@ TEST_F(AskPoolTest, LateAddressesHaveHalfOfTheThreads) {
   for (int i = 8; i < 20; ++i) EXPECT_EQ(hung[i].service->runs(), 0) << i;
 }
 
+// Nothing ends a look-up, so those whose name server hangs would keep all threads.
+TEST_F(AskPoolTest, LookUpsHaveHalfOfTheThreads) {
+  Open();
+  std::vector<Asked> names;
+  for (int i = 0; i < 20; ++i) names.push_back(Ask(absl::StrCat("name", i), Service::kLooksUp));
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(names[i].service->Begun());
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(Ask("good", Service::kAnswers).Status().ok());
+  for (int i = 8; i < 20; ++i) EXPECT_EQ(names[i].service->runs(), 0) << i;
+  for (Asked& asked : names) asked.service->Release();
+  for (Asked& asked : names) EXPECT_TRUE(asked.Status().ok());
+}
+
 TEST_F(AskPoolTest, GoodAnswerIsForgiven) {
   Open();
   MakeLate(1);
