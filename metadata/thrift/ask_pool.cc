@@ -132,6 +132,24 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     return queue.size() - slow + std::min(slow, room);
   }
 
+  // Whether one more of the queue could be asked if `running` ended. Threads that are about to be
+  // free count already, so that one who waits costs only one of those that run.
+  bool HoldsUp(const Item& running) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (!running.question->interruptible()) return false;
+    size_t free = 0;
+    size_t slow = 0;
+    for (const Worker& worker : workers) {
+      const Item* const item = worker.running.get();
+      if (item == nullptr || (item->answered && item->question->interruptible())) {
+        ++free;
+      } else if (item->slow) {
+        ++slow;
+      }
+    }
+    const size_t without = slow - (running.slow ? 1 : 0);
+    return std::min(free + 1, Askable(without)) > std::min(free, Askable(slow));
+  }
+
   bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     const auto worker = workers.emplace(workers.end());
     try {
@@ -215,10 +233,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
   void GiveWay(const ItemPtr& item) {
     {
       MutexLock lock(mutex);
-      if (!std::any_of(queue.begin(), queue.end(),
-                       [this](const ItemPtr& each) { return IsLate(each); })) {
-        return;
-      }
+      if (item->answered || !HoldsUp(*item)) return;
     }
     Answer(item, absl::DeadlineExceededError(absl::StrCat(item->address, ": no answer in ",
                                                           absl::FormatDuration(item->time / 4),

@@ -258,6 +258,27 @@ TEST_F(TimedAskPoolTest, OneLateAddressGivesWayToTheNext) {
   EXPECT_TRUE(back->Ended());
 }
 
+TEST_F(TimedAskPoolTest, OneThatWaitsEndsOneOfThoseThatRun) {
+  Open();
+  std::vector<ServicePtr> hung;
+  for (int i = 0; i < 9; ++i) hung.push_back(Ask(absl::StrCat("hung", i), Service::kHangs));
+  for (const ServicePtr& service : hung) ASSERT_TRUE(service->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(4));
+  ASSERT_EQ(pool_->late(), 9u);
+  answers_.clear();
+  // Their threads do not end while the test looks.
+  for (int i = 0; i < 8; ++i) hung[i] = Ask(absl::StrCat("hung", i), Service::kDeaf);
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(hung[i]->Begun());
+  auto waits = Ask("hung8", Service::kAnswers);
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_EQ(answers_.size(), 1u);
+  EXPECT_EQ(answers_.count("hung8"), 0u);
+  for (int i = 0; i < 8; ++i) {
+    if (answers_.count(absl::StrCat("hung", i)) != 0) hung[i]->Release();
+  }
+  EXPECT_TRUE(waits->Ended());
+}
+
 // Only the time in which it was asked is its own.
 TEST_F(TimedAskPoolTest, WaitingForAThreadMakesNobodyLate) {
   options_.max_threads = 1;
