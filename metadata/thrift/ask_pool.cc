@@ -41,9 +41,11 @@ struct Item {
   const bool may_block;                    // nothing may end it
   bool slow = false;                       // asked as one of those that have half of the threads
   std::optional<absl::Duration> begun_at;  // on the clock of the executor
+  bool turn_over = false;                  // it gives way if others wait
+  bool ends = false;                       // it has given way or is answered
   bool answered = false;
   Executor::TimerId timer = 0;  // ends it
-  Executor::TimerId turn = 0;   // a late address gives way
+  Executor::TimerId turn = 0;   // its turn is over
   int cancel_id = 0;
 };
 using ItemPtr = std::shared_ptr<Item>;
@@ -140,7 +142,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     size_t slow = 0;
     for (const Worker& worker : workers) {
       const Item* const item = worker.running.get();
-      if (item == nullptr || (item->answered && item->question->interruptible())) {
+      if (item == nullptr || (item->ends && item->question->interruptible())) {
         ++free;
       } else if (item->slow) {
         ++slow;
@@ -174,6 +176,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
       if (WantsThread() && !StartThread() && workers.empty()) no_thread = true;
       work.Signal();
     }
+    EndTurns();
     if (no_thread) {
       Answer(item, absl::ResourceExhaustedError(
                        absl::StrCat(item->address, ": no thread can be started to ask it")));
@@ -196,15 +199,14 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
       const absl::Duration left = item->end - now;
       if (left > absl::ZeroDuration()) item->begun_at = now;
       const auto of_late = late.find(item->address);
-      const bool gives_way = of_late != late.end();
-      if (gives_way) of_late->second = ++asked;
+      if (of_late != late.end()) of_late->second = ++asked;
       // One that could not be started before, or was of no use.
       if (WantsThread()) StartThread();
       mutex.Unlock();
       if (left <= absl::ZeroDuration()) {
         Expire(item);
       } else {
-        if (gives_way) LimitTurn(item);
+        LimitTurn(item);
         Answer(item, item->question->Run(left));
       }
       mutex.Lock();
@@ -223,21 +225,38 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     const Executor::TimerId turn = executor.PostAfter(
         item->time / 4, [weak = weak_from_this(), item = std::weak_ptr<Item>(item)] {
           const std::shared_ptr<State> self = weak.lock();
-          const ItemPtr late_one = item.lock();
-          if (self != nullptr && late_one != nullptr) self->GiveWay(late_one);
+          const ItemPtr due = item.lock();
+          if (self == nullptr || due == nullptr) return;
+          {
+            MutexLock lock(self->mutex);
+            due->turn_over = true;
+          }
+          self->EndTurns();
         });
     MutexLock lock(mutex);
     item->turn = turn;  // when it is answered already the timer finds that out
   }
 
-  void GiveWay(const ItemPtr& item) {
-    {
-      MutexLock lock(mutex);
-      if (item->answered || !HoldsUp(*item)) return;
+  // Those whose turn is over give way to those that wait.
+  void EndTurns() {
+    while (const ItemPtr item = GivesWay()) {
+      Answer(item, absl::DeadlineExceededError(absl::StrCat(item->address, ": no answer in ",
+                                                            absl::FormatDuration(item->time / 4),
+                                                            ", and others wait")));
     }
-    Answer(item, absl::DeadlineExceededError(absl::StrCat(item->address, ": no answer in ",
-                                                          absl::FormatDuration(item->time / 4),
-                                                          ", and others wait")));
+  }
+
+  // The next of them, which is late from now on; null: none.
+  ItemPtr GivesWay() {
+    MutexLock lock(mutex);
+    for (const Worker& worker : workers) {
+      const ItemPtr& item = worker.running;
+      if (item == nullptr || !item->turn_over || item->ends || !HoldsUp(*item)) continue;
+      item->ends = true;
+      MarkLate(item->address);
+      return item;
+    }
+    return nullptr;
   }
 
   void Expire(const ItemPtr& item) {
@@ -261,6 +280,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     {
       MutexLock lock(mutex);
       if (std::exchange(item->answered, true)) return;
+      item->ends = true;
       done = std::move(item->done);
       timers[0] = std::exchange(item->timer, 0);
       timers[1] = std::exchange(item->turn, 0);
@@ -287,13 +307,16 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     if (status.ok() || absl::IsNotFound(status)) {
       if (late.erase(item.address) != 0) work.SignalAll();
     } else if (executor.clock().MonotonicNow() - *item.begun_at >= item.time / 2) {
-      late[item.address] = ++asked;
-      if (late.size() <= options.max_late) return;
-      late.erase(std::min_element(late.begin(), late.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      }));
-      work.SignalAll();
+      MarkLate(item.address);
     }
+  }
+
+  void MarkLate(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    late[address] = ++asked;
+    if (late.size() <= options.max_late) return;
+    late.erase(std::min_element(late.begin(), late.end(),
+                                [](const auto& a, const auto& b) { return a.second < b.second; }));
+    work.SignalAll();
   }
 
   void Close() {

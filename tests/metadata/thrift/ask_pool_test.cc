@@ -258,6 +258,28 @@ TEST_F(TimedAskPoolTest, OneLateAddressGivesWayToTheNext) {
   EXPECT_TRUE(back->Ended());
 }
 
+TEST_F(TimedAskPoolTest, HungServicesThatWereNeverAskedHideNobody) {
+  Open();
+  std::vector<ServicePtr> hung;
+  for (int i = 0; i < 20; ++i) hung.push_back(Ask(absl::StrCat("hung", i), Service::kHangs));
+  auto good = Ask("good", Service::kAnswers);
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(hung[i]->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_TRUE(good->Ended());
+  EXPECT_EQ(pool_->late(), 5u);  // as many as waited
+}
+
+TEST_F(TimedAskPoolTest, WhoComesWhenATurnIsOverDoesNotWait) {
+  Open();
+  std::vector<ServicePtr> hung;
+  for (int i = 0; i < 16; ++i) hung.push_back(Ask(absl::StrCat("hung", i), Service::kHangs));
+  for (const ServicePtr& service : hung) ASSERT_TRUE(service->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(2));
+  EXPECT_EQ(pool_->late(), 0u);
+  EXPECT_TRUE(Ask("good", Service::kAnswers)->Ended());
+  EXPECT_EQ(pool_->late(), 1u);
+}
+
 TEST_F(TimedAskPoolTest, OneThatWaitsEndsOneOfThoseThatRun) {
   Open();
   std::vector<ServicePtr> hung;

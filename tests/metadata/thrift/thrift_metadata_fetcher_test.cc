@@ -6,13 +6,16 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "signpost/common/await.h"
 #include "signpost/common/clock.h"
+#include "signpost/common/manual_executor.h"
 #include "signpost/common/mutex.h"
 #include "signpost/metadata/published_metadata.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
@@ -110,6 +113,22 @@ class SilentPort {
   uint16_t port_ = 0;
 };
 
+// Who has connected to it.
+class SilentPeer {
+ public:
+  explicit SilentPeer(const SilentPort& port) {
+    pollfd comes{port.fd(), POLLIN, 0};
+    if (poll(&comes, 1, 20000) == 1) fd_ = accept(port.fd(), nullptr, nullptr);
+  }
+  ~SilentPeer() {
+    if (fd_ >= 0) close(fd_);
+  }
+  bool connected() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
 class ThriftMetadataFetcherTest : public testing::Test {
  protected:
   ~ThriftMetadataFetcherTest() override { fetcher_.reset(); }
@@ -194,18 +213,34 @@ TEST_F(ThriftMetadataFetcherTest, SilenceEndsByTheDeadline) {
 }
 
 TEST_F(ThriftMetadataFetcherTest, HungServicesHideNobody) {
+  SimulatedClock clock;
+  ManualExecutor executor(clock);
+  const auto fetcher = NewThriftMetadataFetcher(executor);
   const SilentPort silent;
   CallOptions options;
   options.timeout = absl::Minutes(10);
-  for (int i = 0; i < 8; ++i) {
-    fetcher_->Fetch(At(silent.port()), "r1", options, [](absl::StatusOr<MetadataInfo>) {});
+  for (int i = 0; i < 16; ++i) {
+    fetcher->Fetch(At(silent.port()), "r1", options, [](absl::StatusOr<MetadataInfo>) {});
+  }
+  // All threads ask.
+  std::vector<std::unique_ptr<SilentPeer>> asking;
+  for (int i = 0; i < 16; ++i) {
+    asking.push_back(std::make_unique<SilentPeer>(silent));
+    ASSERT_TRUE(asking.back()->connected());
   }
   auto server = Serve();
   ASSERT_TRUE(server.ok()) << server.status();
-  for (int i = 0; i < 8; ++i) {
-    const auto answer = Ask(Instance((*server)->InstanceMetadata()), "r1");
-    ASSERT_TRUE(answer.ok()) << answer.status();
+  std::optional<absl::StatusOr<MetadataInfo>> answer;
+  fetcher->Fetch(
+      Instance((*server)->InstanceMetadata()), "r1", options,
+      [&](absl::StatusOr<MetadataInfo> answered) { answer.emplace(std::move(answered)); });
+  executor.AdvanceAndRun(options.timeout / 4);
+  const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(20);
+  while (!answer.has_value() && Clock::Real().MonotonicNow() < end) {
+    if (executor.RunUntilIdle() == 0) std::this_thread::yield();
   }
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_TRUE(answer->ok()) << answer->status();
 }
 
 TEST_F(ThriftMetadataFetcherTest, DrippingAnswerEndsByTheDeadline) {
