@@ -65,6 +65,10 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& UrlParamete
 struct Setting {
   std::string value;
   std::string where;
+  // Why the value is of no use: an error of those who choose it, for it may be overridden.
+  absl::Status fault;
+
+  bool absent() const { return value.empty() && fault.ok(); }
 };
 
 // One source: settings by Dubbo's key.
@@ -115,30 +119,30 @@ absl::string_view Get(const Environment& environment, const std::string& name) {
 }
 
 // What every value has in common; `value` becomes what is used.
-absl::Status Tidy(const std::string& key, Setting& setting) {
+Setting Tidy(const std::string& key, Setting setting) {
   // Blanks may be part of a password.
   if (key != "dubbo.registry.password") {
     setting.value = std::string(absl::StripAsciiWhitespace(setting.value));
   }
   const size_t open = setting.value.find("${");
   if (open != std::string::npos && setting.value.find('}', open) != std::string::npos) {
-    return Bad(setting, "placeholders `${...}` are not supported");
+    setting.fault = Bad(setting, "placeholders `${...}` are not supported");
+  } else if (!IsValidUtf8(setting.value)) {
+    setting.fault = Bad(setting, "not UTF-8");
   }
-  if (!IsValidUtf8(setting.value)) return Bad(setting, "not UTF-8");
-  return absl::OkStatus();
+  return setting;
 }
 
-absl::StatusOr<Level> EnvironmentLevel(const Environment& environment) {
+Level EnvironmentLevel(const Environment& environment) {
   Level level;
   for (const std::string key : kKeys) {
     std::vector<std::string> names = {
         key, absl::AsciiStrToUpper(absl::StrReplaceAll(key, {{".", "_"}, {"-", "_"}}))};
     if (key == "dubbo.protocol.host") names.insert(names.begin(), "DUBBO_IP_TO_BIND");
     for (const std::string& name : names) {
-      Setting setting{std::string(Get(environment, name)), absl::StrCat("environment ", name)};
-      absl::Status status = Tidy(key, setting);
-      if (!status.ok()) return status;
-      if (setting.value.empty()) continue;
+      Setting setting =
+          Tidy(key, {std::string(Get(environment, name)), absl::StrCat("environment ", name), {}});
+      if (setting.absent()) continue;
       level[key] = std::move(setting);
       break;
     }
@@ -154,10 +158,8 @@ absl::StatusOr<Level> FileLevel(const std::string& path) {
   for (FileOption& option : *options) {
     const std::string key = KnownKey(option.key);
     if (key.empty()) continue;
-    Setting setting{std::move(option.value), std::move(option.where)};
-    if (!option.is_text) return Bad(setting, "not a text");
-    absl::Status status = Tidy(key, setting);
-    if (!status.ok()) return status;
+    Setting setting = Tidy(key, {std::move(option.value), std::move(option.where), {}});
+    if (!option.is_text) setting.fault = Bad(setting, "not a text");
     level[key] = std::move(setting);
   }
   return level;
@@ -174,11 +176,7 @@ class Loader {
     if (status.ok()) status = Registry(options.registry);
     if (status.ok()) status = Address(options.address);
     if (status.ok()) status = Advertised(environment, options.address);
-    if (options.balancer.empty()) {
-      if (const Setting* setting = Find("dubbo.consumer.loadbalance")) {
-        options.balancer = setting->value;
-      }
-    }
+    if (status.ok()) status = Balancer(options.balancer);
     return status;
   }
 
@@ -188,7 +186,7 @@ class Loader {
 
   const Setting* At(size_t level, const std::string& key) const {
     const auto found = levels_[level].find(key);
-    return found == levels_[level].end() || found->second.value.empty() ? nullptr : &found->second;
+    return found == levels_[level].end() || found->second.absent() ? nullptr : &found->second;
   }
 
   const Setting* Find(const std::string& key) const {
@@ -201,6 +199,7 @@ class Loader {
   absl::Status Application(ClientOptions& options) const {
     const Setting* name = Find("dubbo.application.name");
     if (!options.app.empty() || name == nullptr) return absl::OkStatus();
+    if (!name->fault.ok()) return name->fault;
     if (!ValidateAppName(name->value).ok()) return Bad(*name, "not an application name");
     options.app = name->value;
     return absl::OkStatus();
@@ -209,6 +208,7 @@ class Loader {
   absl::Status Metadata(std::string& metadata) const {
     const Setting* type = Find("dubbo.application.metadata-type");
     if (!metadata.empty() || type == nullptr) return absl::OkStatus();
+    if (!type->fault.ok()) return type->fault;
     if (type->value != "remote" && type->value != "local") {
       return Bad(*type, "neither remote nor local");
     }
@@ -216,13 +216,22 @@ class Loader {
     return absl::OkStatus();
   }
 
+  absl::Status Balancer(std::string& balancer) const {
+    const Setting* name = Find("dubbo.consumer.loadbalance");
+    if (!balancer.empty() || name == nullptr) return absl::OkStatus();
+    balancer = name->value;
+    return name->fault;
+  }
+
   absl::Status Labels(std::map<std::string, std::string>& labels) const {
-    if (const Setting* setting = Find("dubbo.application.environment")) {
-      labels.try_emplace("environment", setting->value);
+    const Setting* stage = Find("dubbo.application.environment");
+    if (stage != nullptr && labels.try_emplace("environment", stage->value).second) {
+      if (!stage->fault.ok()) return stage->fault;
     }
     for (size_t level = 1; level < kLevels; ++level) {
       const Setting* setting = At(level, "dubbo.labels");
       if (setting == nullptr) continue;
+      if (!setting->fault.ok()) return setting->fault;
       for (absl::string_view pair : absl::StrSplit(setting->value, ';')) {
         pair = absl::StripAsciiWhitespace(pair);
         if (pair.empty()) continue;
@@ -240,16 +249,18 @@ class Loader {
   // Completes the URL of the first level that has one.
   absl::Status Registry(std::string& registry) const {
     size_t home = 0;
-    Setting address{registry, "registry URL"};
-    while (address.value.empty()) {
+    Setting address{registry, "registry URL", {}};
+    while (address.absent()) {
       if (++home == kLevels) return absl::OkStatus();
       if (const Setting* setting = At(home, "dubbo.registry.address")) address = *setting;
     }
+    if (!address.fault.ok()) return address.fault;
     if (home > 0 && !absl::StrContains(address.value, "://")) {
       const Setting* protocol = Find("dubbo.registry.protocol");
       if (protocol == nullptr) {
         return Bad(address, "no `scheme://`, and dubbo.registry.protocol is not set");
       }
+      if (!protocol->fault.ok()) return protocol->fault;
       if (!IsScheme(protocol->value)) return Bad(*protocol, "no scheme such as `zookeeper`");
       address.value = absl::StrCat(protocol->value, "://", address.value);
     }
@@ -257,7 +268,7 @@ class Loader {
     if (!url.ok()) return Annotate(url.status(), address.where);
     const Url plain = *url;
     if (absl::Status status = Parameters(home, *url); !status.ok()) return status;
-    *url = WithCredentials(home, *url);
+    if (absl::Status status = Credentials(home, *url); !status.ok()) return status;
     // Untouched it stays as it was written.
     registry = *url == plain ? address.value : url->ToFullString();
     return absl::OkStatus();
@@ -276,7 +287,8 @@ class Loader {
     for (const auto& [name, names] : keys) {
       const Setting* setting = Pick(home, url.Get(name).empty(), names);
       if (setting == nullptr) continue;
-      absl::Status status = CheckParameter(name, *setting);
+      absl::Status status = setting->fault;
+      if (status.ok()) status = CheckParameter(name, *setting);
       if (!status.ok()) return status;
       Url changed = url.With(name, setting->value);
       // Parameters are written without escapes, so some values would become others.
@@ -315,44 +327,55 @@ class Loader {
     return absl::OkStatus();
   }
 
-  Url WithCredentials(size_t home, const Url& url) const {
+  absl::Status Credentials(size_t home, Url& url) const {
     // A folder asks for none, and a user without a host is no URL.
-    if (url.host().empty()) return url;
+    if (url.host().empty()) return absl::OkStatus();
     struct Pair {
-      std::string user;
-      std::string password;
+      Setting user;
+      Setting password;
     };
     std::vector<Pair> pairs;
+    const auto of_url = [&pairs](absl::string_view user, absl::string_view password) {
+      pairs.push_back({{std::string(user), "", {}}, {std::string(password), "", {}}});
+    };
     for (size_t level = 0; level < kLevels; ++level) {
       if (level == home) {
-        pairs.push_back({url.username(), url.password()});
-        pairs.push_back({std::string(url.Get("username")), std::string(url.Get("password"))});
+        of_url(url.username(), url.password());
+        of_url(url.Get("username"), url.Get("password"));
       }
       // Those of another registry stay there.
       if (level > home && At(level, "dubbo.registry.address") != nullptr) continue;
       const Setting* user = At(level, "dubbo.registry.username");
       const Setting* password = At(level, "dubbo.registry.password");
       pairs.push_back(
-          {user != nullptr ? user->value : "", password != nullptr ? password->value : ""});
+          {user != nullptr ? *user : Setting(), password != nullptr ? *password : Setting()});
     }
+    Pair chosen;
+    for (const Pair& pair : pairs) {
+      if (chosen.user.absent()) chosen.user = pair.user;
+    }
+    if (!chosen.user.fault.ok()) return chosen.user.fault;
+    for (const Pair& pair : pairs) {
+      const bool fits = pair.user.absent() || pair.user.value == chosen.user.value;
+      if (chosen.password.absent() && fits) chosen.password = pair.password;
+    }
+    if (!chosen.password.fault.ok()) return chosen.password.fault;
     Url::Parts parts = url.parts();
-    parts.username.clear();
-    parts.password.clear();
-    for (const Pair& pair : pairs) {
-      if (parts.username.empty()) parts.username = pair.user;
-    }
-    for (const Pair& pair : pairs) {
-      const bool fits = pair.user.empty() || pair.user == parts.username;
-      if (parts.password.empty() && fits) parts.password = pair.password;
-    }
-    return Url(std::move(parts));
+    parts.username = std::move(chosen.user.value);
+    parts.password = std::move(chosen.password.value);
+    url = Url(std::move(parts));
+    return absl::OkStatus();
   }
 
   absl::Status Address(AddressOptions& address) const {
     const Setting* host = Find("dubbo.protocol.host");
-    if (IsWildcardHost(address.host) && host != nullptr && !IsWildcardHost(host->value)) {
-      if (!IsUsableHost(host->value)) return Bad(*host, "neither an IP address nor a host name");
-      address.host = host->value;
+    if (IsWildcardHost(address.host) && host != nullptr) {
+      if (!host->fault.ok()) return host->fault;
+      const bool wildcard = IsWildcardHost(host->value);
+      if (!wildcard && !IsUsableHost(host->value)) {
+        return Bad(*host, "neither an IP address nor a host name");
+      }
+      if (!wildcard) address.host = host->value;
     }
     absl::Status status =
         Interfaces("dubbo.network.interface.preferred", address.preferred_interfaces);
@@ -363,6 +386,7 @@ class Loader {
   absl::Status Interfaces(const std::string& key, std::string& list) const {
     const Setting* setting = Find(key);
     if (!list.empty() || setting == nullptr) return absl::OkStatus();
+    if (!setting->fault.ok()) return setting->fault;
     if (absl::Status status = CheckInterfacePatterns(setting->value); !status.ok()) {
       return Annotate(status, setting->where);
     }
@@ -380,23 +404,24 @@ class Loader {
       if (!protocol.empty() && !absl::ConsumeSuffix(&protocol, "_")) continue;
       // What the program says of all protocols is more than what the environment says of one.
       if (is_ip ? !program.host.empty() : program.port != 0) continue;
-      Setting setting{text, absl::StrCat("environment ", name)};
-      if (absl::Status status = Tidy(name, setting); !status.ok()) return status;
-      if (setting.value.empty()) continue;
+      const Setting setting = Tidy(name, {text, absl::StrCat("environment ", name), {}});
+      if (setting.absent()) continue;
       const std::string own = absl::AsciiStrToLower(protocol);
       AdvertisedAddress& advertised =
           own.empty() ? address.advertised : address.advertised_by_protocol[own];
+      if (is_ip ? !advertised.host.empty() : advertised.port != 0) continue;
+      if (!setting.fault.ok()) return setting.fault;
       if (is_ip) {
         if (!IsUsableHost(setting.value)) {
           return Bad(setting, "no IP address or host name that consumers could call");
         }
-        if (advertised.host.empty()) advertised.host = setting.value;
+        advertised.host = setting.value;
       } else {
         uint32_t port = 0;
         if (!absl::SimpleAtoi(setting.value, &port) || port == 0 || port > 65535) {
           return Bad(setting, "not a port from 1 to 65535");
         }
-        if (advertised.port == 0) advertised.port = static_cast<uint16_t>(port);
+        advertised.port = static_cast<uint16_t>(port);
       }
     }
     return absl::OkStatus();
@@ -414,11 +439,9 @@ absl::StatusOr<ClientOptions> LoadOptions(ClientOptions program, const OptionSou
   for (const char* name : {"SIGNPOST_CONFIG", "DUBBO_PROPERTIES_FILE"}) {
     if (file.empty()) file = std::string(Get(environment, name));
   }
-  absl::StatusOr<Level> from_environment = EnvironmentLevel(environment);
-  if (!from_environment.ok()) return from_environment.status();
   absl::StatusOr<Level> from_file = FileLevel(file);
   if (!from_file.ok()) return from_file.status();
-  Loader loader(*std::move(from_environment), *std::move(from_file));
+  Loader loader(EnvironmentLevel(environment), *std::move(from_file));
   absl::Status status = loader.Load(environment, program);
   if (!status.ok()) return status;
   return program;

@@ -66,9 +66,10 @@ absl::Status Guarded(absl::string_view dir, Fn&& fn) {
 // What RocksDB makes of a failure in writing: after some it may be told to go on (Resume), after
 // the rest it writes nothing more until it is opened anew. It sorts two of them wrongly.
 //
-// Too many open files: passes, and nothing was written.
+// Too many open files: passes, and nothing was written. Nothing else here does: RocksDB would try a
+// merge of a file that is gone again for ever.
 rocksdb::IOStatus Passing(rocksdb::IOStatus status) {
-  if (!status.ok()) status.SetRetryable(true);
+  if (absl::StrContains(status.ToString(), "Too many open files")) status.SetRetryable(true);
   return status;
 }
 
@@ -191,34 +192,47 @@ struct Rocks::State {
   // Calls share it; who opens or closes has it alone.
   std::shared_mutex mutex;
   std::unique_ptr<rocksdb::DB> db;
-  uint64_t opened = 0;   // anew, so many times
-  bool writable = true;  // false: opening anew failed
+  uint64_t opened = 0;     // anew, so many times
+  rocksdb::Status failed;  // of the last such opening; not OK: nothing can be written
   bool closed = false;
 
   // Of a database that will write nothing more. `before`: `opened` when that was seen.
   rocksdb::Status OpenAnew(uint64_t before);
+  // Before a read: tries a database once more that could not even be opened for reading.
+  void Revive();
 
   absl::Status CheckOpen() const {
     if (closed) return absl::FailedPreconditionError(absl::StrCat(dir, ": the database is closed"));
     if (db != nullptr) return absl::OkStatus();
-    return absl::UnavailableError(absl::StrCat(dir, ": cannot be opened anew after a failure"));
+    return ToStatus(failed, dir);
   }
 };
 
 rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
-  if (!HasRoom(dir)) return rocksdb::Status::NoSpace(dir);
   std::unique_lock lock(mutex);
   if (closed) return rocksdb::Status::Aborted("closed");
   if (opened != before) return rocksdb::Status::OK();  // another thread has tried it
+  // Stays if one of these throws.
+  failed = rocksdb::Status::Aborted("it could not be opened anew");
   // What was written is in the log, whether the last flush works or not.
   if (db != nullptr) db->Close().PermitUncheckedError();
   db.reset();
   ++opened;
-  const rocksdb::Status status = OpenDb(options, /*read_only=*/false, dir, db);
-  writable = status.ok();
+  failed = OpenDb(options, /*read_only=*/false, dir, db);
   // So that reads go on; the next write tries it again.
-  if (!writable) OpenDb(options, /*read_only=*/true, dir, db).PermitUncheckedError();
-  return status;
+  if (!failed.ok()) OpenDb(options, /*read_only=*/true, dir, db).PermitUncheckedError();
+  return failed;
+}
+
+void Rocks::State::Revive() {
+  uint64_t before = 0;
+  {
+    std::shared_lock lock(mutex);
+    if (closed || db != nullptr) return;
+    before = opened;
+  }
+  // CheckOpen tells it.
+  Guarded(dir, [&] { return OpenAnew(before); }).IgnoreError();
 }
 
 Rocks::Rocks(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -241,6 +255,7 @@ absl::StatusOr<std::unique_ptr<Rocks>> Rocks::Open(const std::string& dir,
 }
 
 absl::StatusOr<std::string> Rocks::Get(absl::string_view key) const {
+  state_->Revive();
   std::shared_lock lock(state_->mutex);
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   std::string value;
@@ -266,28 +281,32 @@ absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
       if (!added.ok()) return added;
     }
     const rocksdb::WriteOptions options;
+    rocksdb::Status failed;
     uint64_t opened = 0;
     {
       std::shared_lock lock(state_->mutex);
+      failed = state_->failed;
       opened = state_->opened;
-      if (state_->writable) {
-        const rocksdb::Status written = state_->db->Write(options, &batch);
-        if (written.ok() || state_->options.read_only) return written;
+      if (failed.ok()) {
+        failed = state_->db->Write(options, &batch);
+        if (failed.ok() || state_->options.read_only) return failed;
         const rocksdb::Status resumed = state_->db->Resume();
         if (resumed.ok()) return state_->db->Write(options, &batch);
-        // The fault lasts.
-        if (resumed.severity() < rocksdb::Status::kFatalError) return written;
+        // The fault lasts; or a file is damaged (more than fatal), which opening would only hide.
+        if (resumed.severity() != rocksdb::Status::kFatalError) return failed;
       }
     }
-    const rocksdb::Status anew = state_->OpenAnew(opened);
-    if (!anew.ok()) return anew;
+    if (!HasRoom(state_->dir)) return failed;
+    failed = state_->OpenAnew(opened);
+    if (!failed.ok()) return failed;
     std::shared_lock lock(state_->mutex);
-    if (!state_->writable) return rocksdb::Status::Aborted("closed");
+    if (!state_->failed.ok()) return state_->failed;
     return state_->db->Write(options, &batch);
   });
 }
 
 absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
+  state_->Revive();
   std::shared_lock lock(state_->mutex);
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   return Guarded(state_->dir, [&] {
@@ -310,7 +329,7 @@ absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
 absl::Status Rocks::Close() {
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
-  state_->writable = false;
+  state_->failed = rocksdb::Status::Aborted("closed");
   if (state_->db == nullptr) return absl::OkStatus();
   const std::unique_ptr<rocksdb::DB> db = std::move(state_->db);
   return Guarded(state_->dir, [&] { return db->Close(); });

@@ -55,6 +55,7 @@ class Rocks {
   absl::StatusOr<std::string> Get(absl::string_view key) const;
   // All or none. After a failure the next call works as soon as the file system does (after a full
   // disk within some 5 s): RocksDB, which is read-only then, is told to go on or opened anew.
+  // Damage that RocksDB finds when it merges files ends the writing: kDataLoss from then on.
   absl::Status Write(const std::vector<RocksWrite>& writes);
   // The keys that begin with `prefix`, as they were when the scan began.
   absl::Status Scan(absl::string_view prefix, Visitor visit) const;

@@ -347,12 +347,12 @@ class ThriftServer::Service {
     return absl::OkStatus();
   }
 
-  void Stop() {
+  void Stop(absl::Duration allowance) {
     MutexLock lock(mutex_);
     if (std::exchange(stopped_, true) || !thread_.joinable()) return;
     server_.stop();
     // Those that are being answered may end; a client that does not read its answer is cut off.
-    connections_->AwaitNone(kSendTimeout);
+    connections_->AwaitNone(allowance);
     connections_->CutAll();
     thread_.join();
   }
@@ -391,6 +391,6 @@ uint16_t ThriftServer::port() const { return service_->port(); }
 
 size_t ThriftServer::connection_count() const { return service_->connection_count(); }
 
-void ThriftServer::Stop() { service_->Stop(); }
+void ThriftServer::Stop(absl::Duration allowance) { service_->Stop(allowance); }
 
 }  // namespace signpost

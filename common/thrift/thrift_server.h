@@ -46,8 +46,9 @@ class ThriftServer {
   uint16_t port() const;
   size_t connection_count() const;
 
-  // Closes all connections; calls that are being answered have 5 s to end. Idempotent.
-  void Stop();
+  // Closes all connections; answers that are being sent have `allowance` to end, and are cut off
+  // then. Idempotent: the first allowance counts.
+  void Stop(absl::Duration allowance = absl::Seconds(5));
 
  private:
   class Service;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "signpost/common/clock.h"
 #include "signpost/common/executor.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/thrift/frames.h"
@@ -40,8 +41,35 @@ class ThriftConnection final : public Connection {
                                             kMaxBytes)) {}
 
   absl::StatusOr<std::string> Greet(const std::string& name, absl::Duration timeout) override {
+    const absl::Duration end = Now() + timeout;
+    if (!Begin(end)) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("other calls have used the connection for ", absl::FormatDuration(timeout)));
+    }
+    auto answer = Call(name, std::max(end - Now(), absl::Milliseconds(1)));
     signpost::MutexLock lock(mutex_);
-    if (ClosedByPeer()) return absl::UnavailableError("the provider closed the connection");
+    busy_ = false;
+    ended_.Signal();
+    return answer;
+  }
+
+ private:
+  static absl::Duration Now() { return signpost::Clock::Real().MonotonicNow(); }
+
+  // Calls run one after another. False: it is `end` before it is this one's turn.
+  bool Begin(absl::Duration end) {
+    signpost::MutexLock lock(mutex_);
+    while (busy_) {
+      const absl::Duration left = end - Now();
+      if (left <= absl::ZeroDuration()) return false;
+      ended_.WaitFor(mutex_, left);
+    }
+    busy_ = true;
+    return true;
+  }
+
+  absl::StatusOr<std::string> Call(const std::string& name, absl::Duration timeout) {
+    if (ClosedByPeer()) return absl::UnavailableError("the connection is closed");
     try {
       socket_->setSendTimeout(Milliseconds(timeout));
       socket_->setRecvTimeout(Milliseconds(timeout));
@@ -51,17 +79,19 @@ class ThriftConnection final : public Connection {
     } catch (const TApplicationException& error) {
       return absl::InternalError(absl::StrCat("the provider refuses: ", error.what()));
     } catch (const TTransportException& error) {
+      // The answer may come yet, and must not become that of the next call.
+      socket_->close();
       if (error.getType() == TTransportException::TIMED_OUT) {
         return absl::DeadlineExceededError(
             absl::StrCat("no answer in ", absl::FormatDuration(timeout)));
       }
       return absl::UnavailableError(absl::StrCat("the connection broke: ", error.what()));
     } catch (const TException& error) {
+      socket_->close();
       return absl::UnavailableError(absl::StrCat("no Thrift answer: ", error.what()));
     }
   }
 
- private:
   // Found out before something is sent, so that the call is surely not made twice. Nothing is
   // expected now: whatever is there to be read is the end, or nonsense.
   bool ClosedByPeer() const {
@@ -71,6 +101,9 @@ class ThriftConnection final : public Connection {
   }
 
   signpost::Mutex mutex_;
+  signpost::CondVar ended_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  // Of the call that runs.
   const std::shared_ptr<TSocket> socket_;
   GreeterClient client_;
 };

@@ -6,6 +6,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -28,18 +29,23 @@ struct Item {
         time(options.timeout),
         end(now + options.timeout),
         cancel(options.cancel),
-        done(std::move(the_done)) {}
+        done(std::move(the_done)),
+        may_block(!question->interruptible()) {}
 
   const std::string address;
   const std::shared_ptr<Question> question;
   const absl::Duration time;
   const absl::Duration end;  // on the clock of the executor
   const CancelToken cancel;
-  Callback done;  // moved out when it is answered
-  bool begun = false;
+  Callback done;                           // moved out when it is answered
+  const bool may_block;                    // nothing may end it
+  bool slow = false;                       // asked as one of those that have half of the threads
+  std::optional<absl::Duration> begun_at;  // on the clock of the executor
+  bool turn_over = false;                  // it gives way if others wait
+  bool ends = false;                       // it has given way or is answered
   bool answered = false;
   Executor::TimerId timer = 0;  // ends it
-  Executor::TimerId turn = 0;   // a late address gives way
+  Executor::TimerId turn = 0;   // its turn is over
   int cancel_id = 0;
 };
 using ItemPtr = std::shared_ptr<Item>;
@@ -76,27 +82,38 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     return late.count(item->address) != 0;
   }
 
-  size_t RunningLate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  bool IsSlow(const ItemPtr& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return item->may_block || IsLate(item);
+  }
+
+  size_t RunningSlow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     size_t count = 0;
     for (const Worker& worker : workers) {
-      if (worker.running != nullptr && IsLate(worker.running)) ++count;
+      if (worker.running != nullptr && worker.running->slow) ++count;
     }
     return count;
   }
 
-  size_t LateThreads() const { return std::max<size_t>(options.max_threads / 2, 1); }
+  size_t SlowThreads() const { return std::max<size_t>(options.max_threads / 2, 1); }
+
+  // When its address was asked last; those that are not late come first.
+  uint64_t LastAsked(const ItemPtr& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    const auto found = late.find(item->address);
+    return found == late.end() ? 0 : found->second;
+  }
 
   // The next to be asked; null: none may be asked now.
   ItemPtr Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     auto next = std::find_if(queue.begin(), queue.end(),
-                             [this](const ItemPtr& item) { return !IsLate(item); });
-    if (next == queue.end() && RunningLate() < LateThreads()) {
+                             [this](const ItemPtr& item) { return !IsSlow(item); });
+    if (next == queue.end() && RunningSlow() < SlowThreads()) {
       next = std::min_element(queue.begin(), queue.end(), [this](const auto& a, const auto& b) {
-        return late.at(a->address) < late.at(b->address);
+        return LastAsked(a) < LastAsked(b);
       });
     }
     if (next == queue.end()) return nullptr;
     ItemPtr item = *next;
+    item->slow = IsSlow(item);
     queue.erase(next);
     return item;
   }
@@ -104,13 +121,35 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
   // Whether more of the queue may be asked than there are threads without a question.
   bool WantsThread() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (workers.size() >= options.max_threads) return false;
-    size_t of_late = 0;
-    for (const ItemPtr& item : queue) of_late += IsLate(item) ? 1 : 0;
-    const size_t running = RunningLate();
-    const size_t room = LateThreads() > running ? LateThreads() - running : 0;
     const auto idle = std::count_if(workers.begin(), workers.end(),
                                     [](const Worker& each) { return each.running == nullptr; });
-    return queue.size() - of_late + std::min(of_late, room) > static_cast<size_t>(idle);
+    return Askable(RunningSlow()) > static_cast<size_t>(idle);
+  }
+
+  // How many of the queue may be asked while so many slow ones are.
+  size_t Askable(size_t running_slow) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    size_t slow = 0;
+    for (const ItemPtr& item : queue) slow += IsSlow(item) ? 1 : 0;
+    const size_t room = SlowThreads() > running_slow ? SlowThreads() - running_slow : 0;
+    return queue.size() - slow + std::min(slow, room);
+  }
+
+  // Whether one more of the queue could be asked if `running` ended. Threads that are about to be
+  // free count already, so that one who waits costs only one of those that run.
+  bool HoldsUp(const Item& running) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (!running.question->interruptible()) return false;
+    size_t free = 0;
+    size_t slow = 0;
+    for (const Worker& worker : workers) {
+      const Item* const item = worker.running.get();
+      if (item == nullptr || (item->ends && item->question->interruptible())) {
+        ++free;
+      } else if (item->slow) {
+        ++slow;
+      }
+    }
+    const size_t without = slow - (running.slow ? 1 : 0);
+    return std::min(free + 1, Askable(without)) > std::min(free, Askable(slow));
   }
 
   bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -137,6 +176,7 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
       if (WantsThread() && !StartThread() && workers.empty()) no_thread = true;
       work.Signal();
     }
+    EndTurns();
     if (no_thread) {
       Answer(item, absl::ResourceExhaustedError(
                        absl::StrCat(item->address, ": no thread can be started to ask it")));
@@ -155,18 +195,18 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
         return;
       }
       me->running = item;
-      const absl::Duration left = item->end - executor.clock().MonotonicNow();
-      item->begun = left > absl::ZeroDuration();
+      const absl::Duration now = executor.clock().MonotonicNow();
+      const absl::Duration left = item->end - now;
+      if (left > absl::ZeroDuration()) item->begun_at = now;
       const auto of_late = late.find(item->address);
-      const bool gives_way = of_late != late.end();
-      if (gives_way) of_late->second = ++asked;
+      if (of_late != late.end()) of_late->second = ++asked;
       // One that could not be started before, or was of no use.
       if (WantsThread()) StartThread();
       mutex.Unlock();
       if (left <= absl::ZeroDuration()) {
         Expire(item);
       } else {
-        if (gives_way) LimitTurn(item);
+        LimitTurn(item);
         Answer(item, item->question->Run(left));
       }
       mutex.Lock();
@@ -185,31 +225,45 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     const Executor::TimerId turn = executor.PostAfter(
         item->time / 4, [weak = weak_from_this(), item = std::weak_ptr<Item>(item)] {
           const std::shared_ptr<State> self = weak.lock();
-          const ItemPtr late_one = item.lock();
-          if (self != nullptr && late_one != nullptr) self->GiveWay(late_one);
+          const ItemPtr due = item.lock();
+          if (self == nullptr || due == nullptr) return;
+          {
+            MutexLock lock(self->mutex);
+            due->turn_over = true;
+          }
+          self->EndTurns();
         });
     MutexLock lock(mutex);
     item->turn = turn;  // when it is answered already the timer finds that out
   }
 
-  void GiveWay(const ItemPtr& item) {
-    {
-      MutexLock lock(mutex);
-      if (!std::any_of(queue.begin(), queue.end(),
-                       [this](const ItemPtr& each) { return IsLate(each); })) {
-        return;
-      }
+  // Those whose turn is over give way to those that wait.
+  void EndTurns() {
+    while (const ItemPtr item = GivesWay()) {
+      Answer(item, absl::DeadlineExceededError(absl::StrCat(item->address, ": no answer in ",
+                                                            absl::FormatDuration(item->time / 4),
+                                                            ", and others wait")));
     }
-    Answer(item, absl::DeadlineExceededError(absl::StrCat(item->address, ": no answer in ",
-                                                          absl::FormatDuration(item->time / 4),
-                                                          ", and others wait")));
+  }
+
+  // The next of them, which is late from now on; null: none.
+  ItemPtr GivesWay() {
+    MutexLock lock(mutex);
+    for (const Worker& worker : workers) {
+      const ItemPtr& item = worker.running;
+      if (item == nullptr || !item->turn_over || item->ends || !HoldsUp(*item)) continue;
+      item->ends = true;
+      MarkLate(item->address);
+      return item;
+    }
+    return nullptr;
   }
 
   void Expire(const ItemPtr& item) {
     bool begun = false;
     {
       MutexLock lock(mutex);
-      begun = item->begun;
+      begun = item->begun_at.has_value();
     }
     Answer(item, absl::DeadlineExceededError(absl::StrCat(
                      item->address, begun ? ": no answer in time" : ": no time left to ask it")));
@@ -226,11 +280,12 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     {
       MutexLock lock(mutex);
       if (std::exchange(item->answered, true)) return;
+      item->ends = true;
       done = std::move(item->done);
       timers[0] = std::exchange(item->timer, 0);
       timers[1] = std::exchange(item->turn, 0);
       cancel_id = std::exchange(item->cancel_id, 0);
-      begun = item->begun;
+      begun = item->begun_at.has_value();
       if (begun) {
         Judge(*item, answer.status());
       } else if (auto found = std::find(queue.begin(), queue.end(), item); found != queue.end()) {
@@ -246,18 +301,22 @@ struct AskPool::State : std::enable_shared_from_this<AskPool::State> {
     });
   }
 
-  // A caller's own timer may cancel just before ours, so it is the time that counts, not the error.
+  // A caller's own timer may cancel just before ours, so it is the time that counts, not the error;
+  // and that which it waited before somebody asked is not its own.
   void Judge(const Item& item, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (status.ok() || absl::IsNotFound(status)) {
       if (late.erase(item.address) != 0) work.SignalAll();
-    } else if (item.end - executor.clock().MonotonicNow() <= item.time / 2) {
-      late[item.address] = ++asked;
-      if (late.size() <= options.max_late) return;
-      late.erase(std::min_element(late.begin(), late.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      }));
-      work.SignalAll();
+    } else if (executor.clock().MonotonicNow() - *item.begun_at >= item.time / 2) {
+      MarkLate(item.address);
     }
+  }
+
+  void MarkLate(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    late[address] = ++asked;
+    if (late.size() <= options.max_late) return;
+    late.erase(std::min_element(late.begin(), late.end(),
+                                [](const auto& a, const auto& b) { return a.second < b.second; }));
+    work.SignalAll();
   }
 
   void Close() {

@@ -1,10 +1,13 @@
 // The threads that ask metadata services, so that those who do not answer hide nobody who does.
 // Private to this folder.
 //
-// One queue; a thread is started when a question finds none idle, and ends after some idle time. An
-// address that used up its time at the last question is late: until it answers well, its questions
-// have at most half of the threads, are asked after all others, and give way to each other after a
-// quarter of their time, so that each of them gets its turn.
+// One queue; a thread is started when a question finds none idle, and ends after some idle time.
+// Two rules:
+//   A question that has been asked for a quarter of its time gives way when another one waits for
+//   its thread, so that each gets its turn.
+//   An address that gave way, or was asked for half of its time in vain, is late until it answers
+//   well. Late ones, and those that nothing ends while they look up a name, have at most half of
+//   the threads and are asked after all others.
 //
 // Threads: Ask from any thread; callbacks on the executor; Run on a thread of the pool.
 // Ownership: a thread owns what it asks. The destructor drops the callbacks that have not been
@@ -36,7 +39,8 @@ class Question {
   virtual absl::StatusOr<MetadataInfo> Run(absl::Duration timeout) = 0;
   // From any thread, also before Run: Run ends soon. Does not wait.
   virtual void Interrupt() = 0;
-  // False while Run is in what Interrupt does not end (a name look-up). From any thread.
+  // False while Run is in what Interrupt does not end (a name look-up), and before Run if it will
+  // come to that. From any thread.
   virtual bool interruptible() const { return true; }
 };
 

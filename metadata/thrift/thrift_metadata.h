@@ -6,15 +6,13 @@
 // not speak it.
 //
 // Threads: as the ports. The server has a thread for each connection, at most 64. The fetcher
-// starts
-//   them as it needs them, at most 16, of which addresses that did not answer in time have at
-//   most 8.
+//   starts them as it needs them, at most 16, of which addresses that did not answer in time and
+//   hosts that are names have at most 8.
 // Ownership: what a function takes is shared or must outlive what it gives. The end of a fetcher
 //   drops the callbacks that have not been posted. It waits for its threads, at most a second, but
 //   not for one that looks up a name: that one ends by itself and touches nothing of the others.
 // Errors: kFailedPrecondition: host and port cannot be listened on. Of the fetcher, besides those
-// of
-//   its port: kDeadlineExceeded, kCancelled, kResourceExhausted (no thread can be started).
+//   of its port: kDeadlineExceeded, kCancelled, kResourceExhausted (no thread can be started).
 #ifndef SIGNPOST_METADATA_THRIFT_THRIFT_METADATA_H_
 #define SIGNPOST_METADATA_THRIFT_THRIFT_METADATA_H_
 

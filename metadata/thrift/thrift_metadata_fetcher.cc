@@ -66,11 +66,12 @@ bool IsNumeric(const std::string& host) {
 class ThriftQuestion final : public metadata_thrift_internal::Question {
  public:
   ThriftQuestion(std::string host, uint16_t port, std::string revision)
-      : host_(std::move(host)), port_(port), revision_(std::move(revision)) {}
+      : host_(std::move(host)),
+        port_(port),
+        revision_(std::move(revision)),
+        looks_up_(!IsNumeric(host_)) {}
 
   absl::StatusOr<MetadataInfo> Run(absl::Duration timeout) override {
-    // Nothing ends a look-up of a name early.
-    looks_up_ = !IsNumeric(host_);
     auto channel = ThriftChannel::Connect(host_, port_, timeout, kMaxAnswer, stop_);
     looks_up_ = false;
     if (!channel.ok()) return Annotate(channel.status(), "metadata service");
@@ -100,7 +101,7 @@ class ThriftQuestion final : public metadata_thrift_internal::Question {
   const uint16_t port_;
   const std::string revision_;
   std::atomic<bool> stop_{false};
-  std::atomic<bool> looks_up_{false};
+  std::atomic<bool> looks_up_;  // until it is over: nothing ends a look-up of a name early
   Mutex mutex_;
   ThriftChannel* channel_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };

@@ -11,6 +11,9 @@
 namespace signpost {
 namespace {
 
+// A part of the 10 s that the end of a client may take.
+constexpr absl::Duration kLastAnswers = absl::Seconds(1);
+
 class Handler final : public metadata_wire::MetadataServiceIf {
  public:
   explicit Handler(std::shared_ptr<const MetadataService> service) : service_(std::move(service)) {}
@@ -56,7 +59,7 @@ class Server final : public MetadataServer {
     return {{"dubbo.metadata-service.url-params", params.Print()}, {"meta-v", "1.0.0"}};
   }
 
-  void Close() override { server_->Stop(); }
+  void Close() override { server_->Stop(kLastAnswers); }
 
  private:
   const std::unique_ptr<ThriftServer> server_;

@@ -11,6 +11,7 @@ namespace signpost::server_internal {
 namespace {
 
 constexpr absl::Duration kMaxWait = absl::Seconds(30);
+constexpr absl::Duration kDropEvery = absl::Seconds(5);
 
 // Not guessed by another user of the machine.
 int64_t NewSessionId() {
@@ -213,6 +214,15 @@ void RegistryHandler::poll(std::vector<server_wire::Event>& events, int64_t sess
   if (!told.has_value()) RefuseUnknownSession();
   events.reserve(told->size());
   for (WatchEvent& event : *told) events.push_back(ToWire(std::move(event)));
+}
+
+void RegistryHandler::DropEndedLater() {
+  timers_->PostAfter(kDropEvery, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->centre_->DropEnded();
+    self->DropEndedLater();
+  });
 }
 
 size_t RegistryHandler::session_count() const {

@@ -20,7 +20,8 @@
 
 namespace signpost::server_internal {
 
-class RegistryHandler final : public server_wire::RegistryServiceIf {
+class RegistryHandler final : public server_wire::RegistryServiceIf,
+                              public std::enable_shared_from_this<RegistryHandler> {
  public:
   RegistryHandler(std::shared_ptr<LocalCentre> centre, const RegistryServerOptions& options,
                   std::shared_ptr<Executor> timers);
@@ -41,6 +42,10 @@ class RegistryHandler final : public server_wire::RegistryServiceIf {
   void unwatch(int64_t session, int64_t watch) override;
   void poll(std::vector<server_wire::Event>& events, int64_t session, int64_t acknowledged,
             int64_t wait_ms, bool fetch) override;
+
+  // Every few seconds while this lives: keys of ended sessions that a full disk kept go, though
+  // nobody writes.
+  void DropEndedLater();
 
   size_t session_count() const;
   // All sessions end, what they have bound is left behind; no new ones.

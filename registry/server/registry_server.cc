@@ -19,6 +19,8 @@ class RegistryServer::Service {
         timers_(options_.timers != nullptr ? options_.timers
                                            : NewSerialExecutor("signpost-leases")),
         handler_(std::make_shared<RegistryHandler>(centre, options_, timers_)) {}
+  // Also after a Start that failed: what it has adopted belongs to clients that live.
+  ~Service() { Stop(); }
 
   absl::Status Start() {
     if (absl::Status status = Adopt(); !status.ok()) return status;
@@ -32,6 +34,7 @@ class RegistryServer::Service {
         std::make_shared<server_wire::RegistryServiceProcessor>(handler_), options);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
+    handler_->DropEndedLater();
     return absl::OkStatus();
   }
 
@@ -79,7 +82,7 @@ absl::StatusOr<std::unique_ptr<RegistryServer>> RegistryServer::Start(
 
 RegistryServer::RegistryServer(std::unique_ptr<Service> service) : service_(std::move(service)) {}
 
-RegistryServer::~RegistryServer() { Stop(); }
+RegistryServer::~RegistryServer() = default;
 
 uint16_t RegistryServer::port() const { return service_->port(); }
 

@@ -180,6 +180,8 @@ absl::Status LocalCentre::AdoptLeftBehind(const Store& store) {
 
 void LocalCentre::LeaveBehind(const Store& store) { state_->LeaveBehind(store); }
 
+void LocalCentre::DropEnded() { state_->DropEnded(); }
+
 void LocalCentre::ExpireSession(const Store& store) { state_->ExpireSession(store); }
 
 void LocalCentre::SetOffline(bool offline) { state_->SetOffline(offline); }

@@ -51,9 +51,13 @@ class LocalCentre {
   // that of `store`, a handle of this centre: it goes with it, unless others write it before.
   absl::Status AdoptLeftBehind(const Store& store);
 
-  // What the session of `store`, a handle of this centre, has bound outlives it, for
-  // AdoptLeftBehind. Of a store that is about to be closed.
+  // What the session of `store`, a handle of this centre, has bound, or binds from now on, outlives
+  // it, for AdoptLeftBehind. Of a store that is about to be closed.
   void LeaveBehind(const Store& store);
+
+  // What ended sessions have bound goes with them. What a failure of the storage kept goes at the
+  // next write, when a session opens or ends, or now.
+  void DropEnded();
 
   // For tests. The session of `store` (a handle of this centre) ends as if its owner had been
   // silent too long: its keys go, it is told kExpired, then kNewSession.

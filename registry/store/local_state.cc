@@ -266,11 +266,20 @@ absl::Status LocalCentre::State::AdoptLeftBehind(const Store& handle) {
 void LocalCentre::State::LeaveBehind(const Store& handle) {
   MutexLock lock(mutex_);
   const std::shared_ptr<LocalSession> session = FindSession(handle);
-  if (session != nullptr) session->keys.clear();
+  if (session == nullptr) return;
+  session->keys.clear();
+  session->left_behind = true;
+}
+
+void LocalCentre::State::DropEnded() {
+  MutexLock lock(mutex_);
+  DropLeftOver();
 }
 
 void LocalCentre::State::DropKeys(LocalSession& session) {
-  for (const std::string& key : session.keys) left_over_[key] = session.id;
+  if (!session.left_behind) {
+    for (const std::string& key : session.keys) left_over_[key] = session.id;
+  }
   session.keys.clear();
   DropLeftOver();
 }
@@ -278,8 +287,8 @@ void LocalCentre::State::DropKeys(LocalSession& session) {
 void LocalCentre::State::DropLeftOver() {
   std::vector<KeyValue::Change> changes;
   for (const auto& [key, session] : left_over_) changes.push_back({key, std::nullopt});
-  // What a full disk keeps from going is tried again at the next write; at the latest the next
-  // opening of the data drops it.
+  // What a full disk keeps from going is tried again at the next write or DropEnded; at the latest
+  // the next opening of the data drops it.
   Apply(changes).IgnoreError();
 }
 

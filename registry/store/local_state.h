@@ -31,6 +31,7 @@ struct LocalSession {
   // Guarded by State::mutex.
   uint64_t id = 0;
   bool closed = false;
+  bool left_behind = false;  // its keys outlive it
   std::set<std::string> keys;
 };
 
@@ -93,6 +94,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   std::vector<std::shared_ptr<LocalWatch>> CloseSession(LocalSession& session);
   absl::Status AdoptLeftBehind(const Store& handle);
   void LeaveBehind(const Store& handle);
+  void DropEnded();
   void ExpireSession(const Store& handle);
   void SetOffline(bool offline);
   size_t watch_count();
@@ -111,7 +113,7 @@ struct LocalCentre::State : std::enable_shared_from_this<LocalCentre::State> {
   absl::StatusOr<int64_t> PutRecord(const std::string& key, std::string value, uint64_t session);
   LocalSession* FindSession(uint64_t id);
   std::shared_ptr<LocalSession> FindSession(const Store& handle);
-  // Its keys go now, or as soon as a write works again.
+  // Its keys go now, or as soon as a write works again; or stay, if they are left behind.
   void DropKeys(LocalSession& session);
   void DropLeftOver();
   void Notify(const std::string& key);

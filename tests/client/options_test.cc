@@ -262,6 +262,13 @@ TEST(OptionsTest, ProgramBeforeEnvironmentBeforeFileBeforeDefault) {
                 row.key == "dubbo.registry.password" ? "  " : value)
           << what << ", blank and " << file;
     }
+    // What is overridden is not checked; but labels of several sources come together.
+    if (row.key == "dubbo.labels") continue;
+    const std::string faulty = WriteFile("faulty.properties", row.key + "=${HERE}\n");
+    EXPECT_TRUE(absl::StrContains(Fault(base, {}, faulty), row.key)) << what;
+    EXPECT_EQ(loaded(program, {}, faulty), row.values[0]) << what << ", program and faulty";
+    if (row.variable.empty()) continue;
+    EXPECT_EQ(loaded(base, environment, faulty), row.values[1]) << what << ", env. and faulty";
   }
 }
 

@@ -18,6 +18,8 @@ ChildProcess::ChildProcess(std::vector<std::string> argv) {
   words.push_back(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
+  // As a pid, -1 is every process.
+  if (pid_ < 0) std::abort();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(126);

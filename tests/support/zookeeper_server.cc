@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -77,6 +78,9 @@ void ZookeeperServer::Kill() {
   if (server <= 0) return;
   kill(server, SIGKILL);
   Poll(absl::Seconds(10), [server] { return kill(server, 0) != 0; });
+  // The pid may soon be another process's.
+  std::error_code ignored;
+  std::filesystem::remove(absl::StrCat(dir_, "/pid"), ignored);
 }
 
 void ZookeeperServer::Wipe() { std::filesystem::remove_all(absl::StrCat(dir_, "/data")); }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "signpost/common/await.h"
@@ -92,6 +93,39 @@ TEST(ThriftConnectorTest, NoAnswer) {
   const auto answer = (*connection)->Greet("Ann", absl::Milliseconds(50));
   EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
   EXPECT_LT(signpost::Clock::Real().MonotonicNow() - begun, kPatience);
+}
+
+// Else the answer, when it comes, would be taken for that of the next call.
+TEST(ThriftConnectorTest, AConnectionWithoutAnAnswerIsNotUsedAgain) {
+  const SilentServer server;
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, server.port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  ASSERT_FALSE((*connection)->Greet("Ann", absl::Milliseconds(50)).ok());
+  const auto next = (*connection)->Greet("Bob", absl::Milliseconds(50));
+  EXPECT_TRUE(absl::IsUnavailable(next.status())) << next.status();
+}
+
+TEST(ThriftConnectorTest, WaitingForAnothersCallTakesNoMoreThanTheTimeout) {
+  signpost::Waiter<> begun;
+  signpost::Waiter<> released;
+  auto server = GreeterServer::Start("127.0.0.1", 0, [&](const std::string& name) {
+    begun.Callback()(absl::OkStatus());
+    return (released.Wait(kPatience).ok() ? "hello " : "too late for ") + name;
+  });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto connector = NewThriftConnector();
+  const Opened connection = Connect(*connector, (*server)->port());
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  absl::StatusOr<std::string> first = absl::UnknownError("");
+  std::thread ann([&] { first = (*connection)->Greet("Ann", 2 * kPatience); });
+  EXPECT_TRUE(begun.Wait(kPatience).ok());
+  const auto second = (*connection)->Greet("Bob", absl::Milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(second.status())) << second.status();
+  released.Callback()(absl::OkStatus());
+  ann.join();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(*first, "hello Ann");
 }
 
 TEST(ThriftConnectorTest, AnAnswerThatIsTooLarge) {

@@ -160,6 +160,36 @@ class AskPoolTest : public testing::Test {
   std::unique_ptr<AskPool> pool_;
 };
 
+// The time is the test's.
+class TimedAskPoolTest : public testing::Test {
+ protected:
+  ~TimedAskPoolTest() override {
+    for (const ServicePtr& service : services_) service->Release();
+  }
+
+  void Open() { pool_ = std::make_unique<AskPool>(executor_, options_); }
+
+  ServicePtr Ask(const std::string& address, Service::Kind kind,
+                 absl::Duration timeout = absl::Seconds(4)) {
+    auto service = std::make_shared<Service>(kind);
+    services_.push_back(service);
+    answers_.erase(address);
+    CallOptions options;
+    options.timeout = timeout;
+    pool_->Ask(address, service, options, [this, address](absl::StatusOr<MetadataInfo> answer) {
+      answers_[address] = answer.status();
+    });
+    return service;
+  }
+
+  SimulatedClock clock_;
+  ManualExecutor executor_{clock_};
+  AskPool::Options options_;
+  std::vector<ServicePtr> services_;
+  std::map<std::string, absl::Status> answers_;
+  std::unique_ptr<AskPool> pool_;
+};
+
 TEST_F(AskPoolTest, HungServicesHideNobody) {
   Open();
   for (int i = 0; i < 15; ++i) Ask(absl::StrCat("hung", i), Service::kHangs);
@@ -176,6 +206,18 @@ TEST_F(AskPoolTest, LateAddressesHaveHalfOfTheThreads) {
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(hung[i].service->Begun());
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(Ask("good", Service::kAnswers).Status().ok());
   for (int i = 8; i < 20; ++i) EXPECT_EQ(hung[i].service->runs(), 0) << i;
+}
+
+// Nothing ends a look-up, so those whose name server hangs would keep all threads.
+TEST_F(AskPoolTest, LookUpsHaveHalfOfTheThreads) {
+  Open();
+  std::vector<Asked> names;
+  for (int i = 0; i < 20; ++i) names.push_back(Ask(absl::StrCat("name", i), Service::kLooksUp));
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(names[i].service->Begun());
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(Ask("good", Service::kAnswers).Status().ok());
+  for (int i = 8; i < 20; ++i) EXPECT_EQ(names[i].service->runs(), 0) << i;
+  for (Asked& asked : names) asked.service->Release();
+  for (Asked& asked : names) EXPECT_TRUE(asked.Status().ok());
 }
 
 TEST_F(AskPoolTest, GoodAnswerIsForgiven) {
@@ -195,38 +237,83 @@ TEST_F(AskPoolTest, RecordIsBounded) {
   EXPECT_LE(pool_->late(), 3u);
 }
 
-TEST_F(AskPoolTest, OneLateAddressGivesWayToTheNext) {
-  SimulatedClock clock;
-  ManualExecutor executor(clock);
+TEST_F(TimedAskPoolTest, OneLateAddressGivesWayToTheNext) {
   options_.max_threads = 1;
-  AskPool pool(executor, options_);
-  CallOptions options;
-  options.timeout = absl::Seconds(4);
-  std::map<std::string, absl::Status> answers;
-  auto ask = [&](const std::string& address, Service::Kind kind) {
-    auto service = std::make_shared<Service>(kind);
-    answers.erase(address);
-    pool.Ask(address, service, options, [&answers, address](absl::StatusOr<MetadataInfo> answer) {
-      answers[address] = answer.status();
-    });
-    return service;
-  };
+  Open();
   for (const char* address : {"a", "b"}) {
-    ASSERT_TRUE(ask(address, Service::kHangs)->Begun());
-    executor.AdvanceAndRun(options.timeout);
-    ASSERT_TRUE(absl::IsDeadlineExceeded(answers[address])) << answers[address];
+    ASSERT_TRUE(Ask(address, Service::kHangs)->Begun());
+    executor_.AdvanceAndRun(absl::Seconds(4));
+    ASSERT_TRUE(absl::IsDeadlineExceeded(answers_[address])) << answers_[address];
   }
-  auto hung = ask("a", Service::kHangs);
+  auto hung = Ask("a", Service::kHangs);
   ASSERT_TRUE(hung->Begun());
-  executor.AdvanceAndRun(absl::Seconds(2));  // alone it keeps its time
-  EXPECT_EQ(answers.count("a"), 0u);
-  executor.AdvanceAndRun(absl::Seconds(2));
-  hung = ask("a", Service::kHangs);
+  executor_.AdvanceAndRun(absl::Seconds(2));  // alone it keeps its time
+  EXPECT_EQ(answers_.count("a"), 0u);
+  executor_.AdvanceAndRun(absl::Seconds(2));
+  hung = Ask("a", Service::kHangs);
   ASSERT_TRUE(hung->Begun());
-  auto back = ask("b", Service::kAnswers);
-  executor.AdvanceAndRun(absl::Seconds(1));
-  EXPECT_NE(answers["a"].message().find("others wait"), std::string::npos) << answers["a"];
+  auto back = Ask("b", Service::kAnswers);
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_NE(answers_["a"].message().find("others wait"), std::string::npos) << answers_["a"];
   EXPECT_TRUE(back->Ended());
+}
+
+TEST_F(TimedAskPoolTest, HungServicesThatWereNeverAskedHideNobody) {
+  Open();
+  std::vector<ServicePtr> hung;
+  for (int i = 0; i < 20; ++i) hung.push_back(Ask(absl::StrCat("hung", i), Service::kHangs));
+  auto good = Ask("good", Service::kAnswers);
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(hung[i]->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_TRUE(good->Ended());
+  EXPECT_EQ(pool_->late(), 5u);  // as many as waited
+}
+
+TEST_F(TimedAskPoolTest, WhoComesWhenATurnIsOverDoesNotWait) {
+  Open();
+  std::vector<ServicePtr> hung;
+  for (int i = 0; i < 16; ++i) hung.push_back(Ask(absl::StrCat("hung", i), Service::kHangs));
+  for (const ServicePtr& service : hung) ASSERT_TRUE(service->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(2));
+  EXPECT_EQ(pool_->late(), 0u);
+  EXPECT_TRUE(Ask("good", Service::kAnswers)->Ended());
+  EXPECT_EQ(pool_->late(), 1u);
+}
+
+TEST_F(TimedAskPoolTest, OneThatWaitsEndsOneOfThoseThatRun) {
+  Open();
+  std::vector<ServicePtr> hung;
+  for (int i = 0; i < 9; ++i) hung.push_back(Ask(absl::StrCat("hung", i), Service::kHangs));
+  for (const ServicePtr& service : hung) ASSERT_TRUE(service->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(4));
+  ASSERT_EQ(pool_->late(), 9u);
+  answers_.clear();
+  // Their threads do not end while the test looks.
+  for (int i = 0; i < 8; ++i) hung[i] = Ask(absl::StrCat("hung", i), Service::kDeaf);
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(hung[i]->Begun());
+  auto waits = Ask("hung8", Service::kAnswers);
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_EQ(answers_.size(), 1u);
+  EXPECT_EQ(answers_.count("hung8"), 0u);
+  for (int i = 0; i < 8; ++i) {
+    if (answers_.count(absl::StrCat("hung", i)) != 0) hung[i]->Release();
+  }
+  EXPECT_TRUE(waits->Ended());
+}
+
+// Only the time in which it was asked is its own.
+TEST_F(TimedAskPoolTest, WaitingForAThreadMakesNobodyLate) {
+  options_.max_threads = 1;
+  Open();
+  auto before = Ask("before", Service::kLooksUp, absl::Hours(1));
+  ASSERT_TRUE(before->Begun());
+  auto hung = Ask("hung", Service::kHangs);
+  executor_.AdvanceAndRun(absl::Seconds(3));
+  before->Release();
+  ASSERT_TRUE(hung->Begun());
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answers_["hung"])) << answers_["hung"];
+  EXPECT_EQ(pool_->late(), 0u);
 }
 
 TEST_F(AskPoolTest, TimeEndsWhatIsAskedAndWhatWaits) {

@@ -6,13 +6,16 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "signpost/common/await.h"
 #include "signpost/common/clock.h"
+#include "signpost/common/manual_executor.h"
 #include "signpost/common/mutex.h"
 #include "signpost/metadata/published_metadata.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
@@ -21,26 +24,51 @@
 namespace {
 
 // A name server that does not answer: look-ups of "slow.invalid" wait for the test.
-struct SlowNames {
-  signpost::Mutex mutex;
-  signpost::CondVar changed;
-  bool asked = false;
-  bool released = false;
-  bool ended = false;
+class SlowNames {
+ public:
+  void LookUp() {
+    signpost::MutexLock lock(mutex_);
+    ++asked_;
+    ++inside_;
+    changed_.SignalAll();
+    while (!released_) changed_.Wait(mutex_);
+    --inside_;
+    changed_.SignalAll();
+  }
+  void Hang() {
+    signpost::MutexLock lock(mutex_);
+    asked_ = 0;
+    released_ = false;
+  }
+  // Whether so many are looked up soon.
+  bool AwaitAsked(int count) {
+    signpost::MutexLock lock(mutex_);
+    return Await([&] { return asked_ >= count; });
+  }
+  // Ends all look-ups; whether they do.
+  bool Release() {
+    signpost::MutexLock lock(mutex_);
+    released_ = true;
+    changed_.SignalAll();
+    return Await([&] { return inside_ == 0; });
+  }
 
-  // Whether it came true.
-  bool Await(const bool& flag, absl::Duration bound = absl::Seconds(20)) {
+ private:
+  template <typename Condition>
+  bool Await(Condition condition) {
     const signpost::Clock& clock = signpost::Clock::Real();
-    const absl::Duration end = clock.MonotonicNow() + bound;
-    signpost::MutexLock lock(mutex);
-    while (!flag && clock.MonotonicNow() < end) changed.WaitFor(mutex, bound);
-    return flag;
+    const absl::Duration end = clock.MonotonicNow() + absl::Seconds(20);
+    while (!condition() && clock.MonotonicNow() < end) {
+      changed_.WaitFor(mutex_, absl::Seconds(20));
+    }
+    return condition();
   }
-  void Set(bool& flag) {
-    signpost::MutexLock lock(mutex);
-    flag = true;
-    changed.SignalAll();
-  }
+
+  signpost::Mutex mutex_;
+  signpost::CondVar changed_;
+  int asked_ = 0;
+  int inside_ = 0;
+  bool released_ = false;
 };
 // Never destroyed: a thread may still be in there.
 SlowNames& Names() {
@@ -54,9 +82,7 @@ SlowNames& Names() {
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
                            addrinfo** found) {
   if (host != nullptr && std::strcmp(host, "slow.invalid") == 0) {
-    Names().Set(Names().asked);
-    Names().Await(Names().released);
-    Names().Set(Names().ended);
+    Names().LookUp();
     return EAI_AGAIN;
   }
   static const auto real =
@@ -85,6 +111,22 @@ class SilentPort {
  private:
   const int fd_;
   uint16_t port_ = 0;
+};
+
+// Who has connected to it.
+class SilentPeer {
+ public:
+  explicit SilentPeer(const SilentPort& port) {
+    pollfd comes{port.fd(), POLLIN, 0};
+    if (poll(&comes, 1, 20000) == 1) fd_ = accept(port.fd(), nullptr, nullptr);
+  }
+  ~SilentPeer() {
+    if (fd_ >= 0) close(fd_);
+  }
+  bool connected() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
 };
 
 class ThriftMetadataFetcherTest : public testing::Test {
@@ -171,18 +213,34 @@ TEST_F(ThriftMetadataFetcherTest, SilenceEndsByTheDeadline) {
 }
 
 TEST_F(ThriftMetadataFetcherTest, HungServicesHideNobody) {
+  SimulatedClock clock;
+  ManualExecutor executor(clock);
+  const auto fetcher = NewThriftMetadataFetcher(executor);
   const SilentPort silent;
   CallOptions options;
   options.timeout = absl::Minutes(10);
-  for (int i = 0; i < 8; ++i) {
-    fetcher_->Fetch(At(silent.port()), "r1", options, [](absl::StatusOr<MetadataInfo>) {});
+  for (int i = 0; i < 16; ++i) {
+    fetcher->Fetch(At(silent.port()), "r1", options, [](absl::StatusOr<MetadataInfo>) {});
+  }
+  // All threads ask.
+  std::vector<std::unique_ptr<SilentPeer>> asking;
+  for (int i = 0; i < 16; ++i) {
+    asking.push_back(std::make_unique<SilentPeer>(silent));
+    ASSERT_TRUE(asking.back()->connected());
   }
   auto server = Serve();
   ASSERT_TRUE(server.ok()) << server.status();
-  for (int i = 0; i < 8; ++i) {
-    const auto answer = Ask(Instance((*server)->InstanceMetadata()), "r1");
-    ASSERT_TRUE(answer.ok()) << answer.status();
+  std::optional<absl::StatusOr<MetadataInfo>> answer;
+  fetcher->Fetch(
+      Instance((*server)->InstanceMetadata()), "r1", options,
+      [&](absl::StatusOr<MetadataInfo> answered) { answer.emplace(std::move(answered)); });
+  executor.AdvanceAndRun(options.timeout / 4);
+  const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(20);
+  while (!answer.has_value() && Clock::Real().MonotonicNow() < end) {
+    if (executor.RunUntilIdle() == 0) std::this_thread::yield();
   }
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_TRUE(answer->ok()) << answer->status();
 }
 
 TEST_F(ThriftMetadataFetcherTest, DrippingAnswerEndsByTheDeadline) {
@@ -217,19 +275,37 @@ TEST_F(ThriftMetadataFetcherTest, CancelEndsIt) {
 }
 
 TEST_F(ThriftMetadataFetcherTest, EndsWhileANameIsLookedUp) {
+  Names().Hang();
   ServiceInstance instance = At(1);
   instance.host = "slow.invalid";
   Waiter<absl::StatusOr<MetadataInfo>> waiter;
   fetcher_->Fetch(instance, "r1", CallOptions(), waiter.Callback());
-  ASSERT_TRUE(Names().Await(Names().asked));
+  ASSERT_TRUE(Names().AwaitAsked(1));
   const absl::Duration start = Clock::Real().MonotonicNow();
   fetcher_.reset();
   // It waits a second for what can be interrupted, but for a look-up not at all.
   EXPECT_LT(Clock::Real().MonotonicNow() - start, absl::Milliseconds(900));
   EXPECT_TRUE(absl::IsCancelled(waiter.Wait(absl::Seconds(20)).status()));
   executor_.reset();
-  Names().Set(Names().released);
-  EXPECT_TRUE(Names().Await(Names().ended));
+  EXPECT_TRUE(Names().Release());
+}
+
+TEST_F(ThriftMetadataFetcherTest, NamesThatNobodyKnowsHideNobody) {
+  Names().Hang();
+  ServiceInstance instance = At(1);
+  instance.host = "slow.invalid";
+  CallOptions options;
+  options.timeout = absl::Minutes(10);
+  for (int i = 0; i < 20; ++i) {
+    fetcher_->Fetch(instance, "r1", options, [](absl::StatusOr<MetadataInfo>) {});
+  }
+  EXPECT_TRUE(Names().AwaitAsked(8));
+  auto server = Serve();
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto answer = Ask(Instance((*server)->InstanceMetadata()), "r1");
+  EXPECT_TRUE(answer.ok()) << answer.status();
+  fetcher_.reset();
+  EXPECT_TRUE(Names().Release());
 }
 
 TEST_F(ThriftMetadataFetcherTest, NobodyThere) {

@@ -133,6 +133,21 @@ TEST_F(ThriftMetadataServerTest, ClosesWithConnectionsOpen) {
   EXPECT_TRUE(half.Closed());
 }
 
+// The end of a client is bounded, and this is only a part of it.
+TEST_F(ThriftMetadataServerTest, ClosesSoonWhileAPeerDoesNotReadItsAnswer) {
+  MetadataInfo large = InfoOf("r1");
+  large.services.begin()->second.params["text"] = std::string(32 << 20, 'x');
+  published_->Publish(large, {});
+  Start();
+  Peer lazy(port_);
+  lazy.client.send_getMetadataInfo("r1");
+  uint8_t begun = 0;
+  ASSERT_EQ(lazy.socket->read(&begun, 1), 1u);
+  const absl::Duration start = Clock::Real().MonotonicNow();
+  server_->Close();
+  EXPECT_LT(Clock::Real().MonotonicNow() - start, absl::Seconds(4));
+}
+
 TEST_F(ThriftMetadataServerTest, ManyAskWhileItChanges) {
   published_->Publish(InfoOf("r0"), {});
   Start();

@@ -182,6 +182,30 @@ TEST(RegistryServerTest, LeftBehindKeysStayUntilTheirOwnersHadTimeToComeBack) {
   EXPECT_TRUE(value.owned);
 }
 
+TEST(RegistryServerTest, AStartThatFailedLeavesWhatClientsHaveBound) {
+  KeyValue::Record record;
+  record.value = "v";
+  record.version = 5;
+  record.session = 1;
+  auto data = std::make_unique<MapKeyValue>();
+  ASSERT_TRUE(data->Write({{"/bound", record}}, 5).ok());
+  auto centre = std::make_shared<LocalCentre>(std::move(data), LocalCentre::Options());
+  auto other = StartServer(NewCentre());
+  SimulatedClock clock;
+  auto timers = std::make_shared<ManualExecutor>(clock);
+  RegistryServerOptions options;
+  options.timers = timers;
+  options.port = other->port();
+  ASSERT_FALSE(RegistryServer::Start(centre, options).ok());
+  timers->AdvanceAndRun(options.left_behind);
+  auto server = StartServer(centre, options);
+  WireClient client(server->port());
+  const int64_t session = client.OpenAndPoll(3600000);
+  EXPECT_TRUE(client->exists(session, "/bound"));
+  timers->AdvanceAndRun(options.left_behind);
+  EXPECT_FALSE(client->exists(session, "/bound"));
+}
+
 TEST(RegistryServerTest, SessionsAreBounded) {
   RegistryServerOptions options;
   options.max_sessions = 2;
@@ -248,6 +272,29 @@ TEST(RegistryServerTest, OpeningWaitsForTheCentreAlone) {
   disk->go_on.set_value();
   EXPECT_GT(opening.get(), 0);
   EXPECT_EQ(server->session_count(), 2u);
+}
+
+TEST(RegistryServerTest, KeysThatAFullDiskKeptGoThoughNobodyWrites) {
+  auto disk = std::make_shared<HangingKeyValue::Switch>();
+  SimulatedClock clock;
+  auto timers = std::make_shared<ManualExecutor>(clock);
+  RegistryServerOptions options;
+  options.timers = timers;
+  auto server = StartServer(std::make_shared<LocalCentre>(std::make_unique<HangingKeyValue>(disk),
+                                                          LocalCentre::Options()),
+                            options);
+  WireClient client(server->port());
+  const int64_t reader = client.OpenAndPoll(3600000);
+  const int64_t bound = client.Open();
+  client->bind(bound, "/bound", "v");
+  disk->fail = true;
+  client->close(bound);
+  EXPECT_TRUE(client->exists(reader, "/bound"));
+  disk->fail = true;
+  timers->AdvanceAndRun(absl::Seconds(5));
+  EXPECT_TRUE(client->exists(reader, "/bound"));
+  timers->AdvanceAndRun(absl::Seconds(5));
+  EXPECT_FALSE(client->exists(reader, "/bound"));
 }
 
 TEST(RegistryServerTest, ConnectionsAreBounded) {

@@ -122,6 +122,33 @@ TEST_F(LocalCentreTest, KeysOfASessionThatEndedOnAFullDiskGoWhenAnotherOpensOrCl
   }
 }
 
+TEST_F(LocalCentreTest, KeysOfASessionThatEndedOnAFullDiskGoWhenToldTo) {
+  auto dead = Open();
+  ASSERT_TRUE(Bind(*dead, "/dead"));
+  faults_->writes = 2;
+  dead->Close();
+  centre_->DropEnded();
+  EXPECT_TRUE(Exists("/dead"));
+  centre_->DropEnded();
+  EXPECT_FALSE(Exists("/dead"));
+}
+
+// A call that runs while a server stops.
+TEST_F(LocalCentreTest, WhatIsBoundAfterLeaveBehindIsLeftBehindToo) {
+  auto leaving = Open();
+  ASSERT_TRUE(Bind(*leaving, "/before"));
+  centre_->LeaveBehind(*leaving);
+  ASSERT_TRUE(Bind(*leaving, "/after"));
+  leaving->Close();
+  EXPECT_TRUE(Exists("/before"));
+  EXPECT_TRUE(Exists("/after"));
+  auto next = Open();
+  ASSERT_TRUE(centre_->AdoptLeftBehind(*next).ok());
+  next->Close();
+  EXPECT_FALSE(Exists("/before"));
+  EXPECT_FALSE(Exists("/after"));
+}
+
 TEST_F(LocalCentreTest, WhatOthersWroteMeanwhileStays) {
   auto dead = Open();
   for (const char* key : {"/put", "/bound", "/set", "/dead"}) ASSERT_TRUE(Bind(*dead, key));
