@@ -7,6 +7,7 @@
 #include "signpost/client/fan_out_registrar.h"
 #include "signpost/client/overriding_registrar.h"
 #include "signpost/common/status.h"
+#include "signpost/registry/store/store_centre.h"
 
 namespace signpost::client_internal {
 
@@ -20,6 +21,9 @@ absl::StatusOr<std::unique_ptr<OpenCentre>> OpenCentre::Open(const RegistryPlan&
   absl::StatusOr<InterfaceRegistryOptions> interface_options =
       InterfaceRegistryOptions::FromUrl(plan.centre);
   if (!interface_options.ok()) return Annotate(interface_options.status(), name);
+  if (absl::Status layout = StoreLayout::Check(plan.centre); !layout.ok()) {
+    return Annotate(layout, name);
+  }
   CentreOptions centre_options;
   centre_options.executor = parts.executor;
   centre_options.read_only = options.read_only;

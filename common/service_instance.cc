@@ -106,22 +106,15 @@ absl::Status ServiceInstance::Validate() const {
 }
 
 std::string ToCuratorJson(const ServiceInstance& instance) {
-  const std::string id = instance.id();
   Json payload;
   payload.Set("@class", kPayloadClass);
-  payload.Set("id", id);
-  payload.Set("name", instance.app);
   payload.Set("metadata", JsonFromStringMap(instance.metadata));
   Json json;
   json.Set("name", instance.app);
-  json.Set("id", id);
   json.Set("address", BracketHost(instance.host));
   json.Set("port", int64_t{instance.port});
-  json.Set("sslPort", Json());
   json.Set("payload", std::move(payload));
   json.Set("registrationTimeUTC", instance.registration_time_ms);
-  json.Set("serviceType", "DYNAMIC");
-  json.Set("uriSpec", Json());
   return json.Print();
 }
 

@@ -57,7 +57,9 @@ struct ServiceInstance {
   friend bool operator!=(const ServiceInstance& a, const ServiceInstance& b) { return !(a == b); }
 };
 
-// The node's data, field by field as Dubbo Java writes it.
+// The node's data: the fields that Dubbo Java and dubbo-go read, in Java's order. Left out is what
+// follows from others (id, payload.id, payload.name) or says nothing (sslPort, uriSpec,
+// serviceType): every instance would have it (docs/formats/instance.md).
 std::string ToCuratorJson(const ServiceInstance& instance);
 
 // Tolerant: unknown fields, missing @class, numbers as text, bracketed addresses. An error for

@@ -1,6 +1,8 @@
 #include "signpost/metadata/metadata_collector.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,8 @@
 
 namespace signpost {
 namespace {
+
+constexpr char kProtocolVersion[] = "2.0.2";
 
 // Equal exports have equal revisions only if the order of exports does not count; of the times of
 // several services the earliest is when the process began to serve.
@@ -42,6 +46,20 @@ void MergeEndpoint(const Url& url, CollectedMetadata& collected) {
     return;
   }
   collected.endpoints.emplace_back(url.protocol(), url.port());
+}
+
+// What consumers know without it: Dubbo Java has these from the service itself, the application and
+// the call, before it looks at the parameters; dubbo-go does not read them. One document has them
+// once for each service, and Java's are a third larger for it.
+void LeaveOutImplied(const std::string& app, ServiceInfo& service) {
+  const std::pair<const char*, std::string> kImplied[] = {
+      {"application", app},       {"interface", service.name},  {"side", "provider"},
+      {"group", service.group},   {"version", service.version}, {"path", service.path},
+      {"dubbo", kProtocolVersion}};
+  for (const auto& [key, value] : kImplied) {
+    auto it = service.params.find(key);
+    if (it != service.params.end() && it->second == value) service.params.erase(it);
+  }
 }
 
 }  // namespace
@@ -83,9 +101,7 @@ CollectedMetadata MetadataCollector::Build() {
   for (const Url& url : urls_) {
     if (collected.host.empty()) collected.host = UnbracketHost(url.host());
     ServiceInfo service = ServiceInfoFromUrl(url);
-    service.params.emplace("application", app_);
-    service.params.emplace("interface", service.name);
-    service.params.emplace("side", "provider");
+    LeaveOutImplied(app_, service);
     const std::string match_key = service.match_key();
     if (service.path != service.name) {
       collected.warnings.push_back(absl::StrCat("service ", match_key, " has path ", service.path,

@@ -51,7 +51,8 @@ class MetadataCollector {
   const std::vector<Url>& urls() const { return urls_; }
 
   // Clears dirty(). The revision does not depend on the order of exports, nor on pid, times or
-  // addresses. Parameters application, interface and side are filled in where the URL has none.
+  // addresses. Parameters that only repeat what the document says elsewhere (application,
+  // interface, side, group, version, path, dubbo=2.0.2) are left out.
   //
   // Two ports for one protocol: each service keeps its port in the document, but dubbo.endpoints
   // has room for one, the first; dubbo-go looks only there. Named in `warnings`.

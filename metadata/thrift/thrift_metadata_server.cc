@@ -51,12 +51,11 @@ class Server final : public MetadataServer {
   explicit Server(std::unique_ptr<ThriftServer> server) : server_(std::move(server)) {}
 
   std::map<std::string, std::string> InstanceMetadata() const override {
+    // No more than is read: every instance node has it.
     Json params;
-    params.Set("version", "1.0.0");
-    params.Set("dubbo", "2.0.2");
     params.Set("port", absl::StrCat(server_->port()));
     params.Set("protocol", "thrift");
-    return {{"dubbo.metadata-service.url-params", params.Print()}, {"meta-v", "1.0.0"}};
+    return {{"dubbo.metadata-service.url-params", params.Print()}};
   }
 
   void Close() override { server_->Stop(kLastAnswers); }

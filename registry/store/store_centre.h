@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "signpost/common/executor.h"
@@ -28,7 +29,14 @@ struct StoreLayout {
   std::string config = "/dubbo/config";           // + /<group>/<key>
   std::string interfaces = "/dubbo";              // + /<interface>/<category>/<url>
 
+  // Where documents are written, parameter `metadata-paths` (`java`, `go`, or both by a comma).
+  // Default: both. A path less is a document less; its readers then see no `remote` provider.
+  bool write_java = true;
+  bool write_go = true;
+
   static StoreLayout FromUrl(const Url& url);
+  // kInvalidArgument: a parameter that FromUrl would pass over.
+  static absl::Status Check(const Url& url);
 
   // Where a document is written. Not below the instances (`group` puts dubbo-go's root there): a
   // child that is no instance blinds every Java consumer of the application.

@@ -1,7 +1,11 @@
+#include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "signpost/registry/store/store_centre.h"
@@ -16,6 +20,27 @@ std::string AsRoot(absl::string_view text) {
   while (absl::ConsumeSuffix(&text, "/")) {
   }
   return text.empty() ? std::string() : absl::StrCat("/", text);
+}
+
+struct MetadataPaths {
+  bool java = false;
+  bool go = false;
+};
+
+// None: unknown words.
+std::optional<MetadataPaths> MetadataPathsOf(const Url& url) {
+  MetadataPaths paths;
+  for (absl::string_view word : absl::StrSplit(url.Get("metadata-paths", "java,go"), ',')) {
+    word = absl::StripAsciiWhitespace(word);
+    if (word == "java") {
+      paths.java = true;
+    } else if (word == "go") {
+      paths.go = true;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return paths;
 }
 
 }  // namespace
@@ -36,12 +61,27 @@ StoreLayout StoreLayout::FromUrl(const Url& url) {
   if (!root_path.empty() && !absl::EqualsIgnoreCase(root_path, "/services")) {
     layout.instances = root_path;
   }
+  const std::optional<MetadataPaths> paths = MetadataPathsOf(url);
+  if (paths.has_value()) {
+    layout.write_java = paths->java;
+    layout.write_go = paths->go;
+  }
   return layout;
 }
 
+absl::Status StoreLayout::Check(const Url& url) {
+  if (MetadataPathsOf(url).has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameter metadata-paths=", url.Get("metadata-paths"),
+                   "; known: java, go, or both by a comma"));
+}
+
 std::vector<std::string> StoreLayout::MetadataRoots() const {
-  std::vector<std::string> roots = {metadata_java};
-  if (metadata_go != instances) roots.push_back(metadata_go);
+  std::vector<std::string> roots;
+  if (write_java) roots.push_back(metadata_java);
+  if (write_go && metadata_go != instances) roots.push_back(metadata_go);
+  // Nowhere would leave every consumer without.
+  if (roots.empty()) roots.push_back(metadata_java);
   return roots;
 }
 

@@ -41,8 +41,17 @@ std::string Fault(absl::string_view bytes) {
   return std::string(FromCuratorJson("a", bytes).status().message());
 }
 
-TEST(ServiceInstanceTest, WritesTheRecommendedBytes) {
-  EXPECT_EQ(ToCuratorJson(Recommended()), kRecommended);
+// What is left when only that stays which they read.
+constexpr char kLean[] =
+    R"({"name":"app-full-dubbo","address":"127.0.0.1","port":23000,)"
+    R"("payload":{"@class":"org.apache.dubbo.registry.zookeeper.ZookeeperInstance",)"
+    R"("metadata":{"dubbo.endpoints":"[{\"port\":23000,\"protocol\":\"dubbo\"}]",)"
+    R"("dubbo.metadata.revision":"r1","dubbo.metadata.storage-type":"remote",)"
+    R"("timestamp":"1796006862162"}},"registrationTimeUTC":1796006862162})";
+
+TEST(ServiceInstanceTest, WritesTheLeanBytesAndReadsTheWholeOnes) {
+  EXPECT_EQ(ToCuratorJson(Recommended()), kLean);
+  EXPECT_EQ(*FromCuratorJson("app-full-dubbo", kLean), Recommended());
   auto back = FromCuratorJson("app-full-dubbo", kRecommended);
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(*back, Recommended());

@@ -62,15 +62,15 @@ TEST(MetadataCollectorTest, OneDocumentForAllServices) {
   EXPECT_EQ(collected.info.revision.size(), 32u);
 }
 
-TEST(MetadataCollectorTest, FillsInWhatJavaConsumersLookAt) {
+TEST(MetadataCollectorTest, LeavesOutWhatTheDocumentSaysElsewhere) {
   const CollectedMetadata collected =
-      BuildOf({ParseUrl("tri://10.0.0.1:1/I?application=own"), ParseUrl("tri://10.0.0.1:1/J")});
+      BuildOf({ParseUrl("tri://10.0.0.1:1/I?application=own"),
+               ParseUrl("tri://10.0.0.1:1/J?application=shop&interface=J&side=provider&"
+                        "dubbo=2.0.2&group=g&version=1&timeout=3")});
   const auto& own = collected.info.services.at("I:tri").params;
   EXPECT_EQ(own.at("application"), "own");
-  const auto& filled = collected.info.services.at("J:tri").params;
-  EXPECT_EQ(filled.at("application"), "shop");
-  EXPECT_EQ(filled.at("interface"), "J");
-  EXPECT_EQ(filled.at("side"), "provider");
+  const auto& filled = collected.info.services.at("g/J:1:tri").params;
+  EXPECT_EQ(filled, (std::map<std::string, std::string>{{"timeout", "3"}}));
 }
 
 // Two starts of one provider: other process, other host, other order.

@@ -38,5 +38,18 @@ TEST(StoreLayoutTest, GroupMovesAllAndRootPathTheInstances) {
   EXPECT_EQ(Of("?group=/").instances, "/services");
 }
 
+TEST(StoreLayoutTest, MetadataPathsSayWhereDocumentsAreWritten) {
+  EXPECT_EQ(Of("?metadata-paths=java").MetadataRoots(),
+            std::vector<std::string>{"/dubbo/metadata"});
+  EXPECT_EQ(Of("?metadata-paths=go").MetadataRoots(), std::vector<std::string>{"/dubbo"});
+  EXPECT_EQ(Of("?metadata-paths=go, java").MetadataRoots().size(), 2u);
+  // Where there is no place for dubbo-go's there is always Java's.
+  EXPECT_EQ(Of("?metadata-paths=go&group=g").MetadataRoots(),
+            std::vector<std::string>{"/g/metadata"});
+  EXPECT_TRUE(StoreLayout::Check(*Url::Parse("zookeeper://h?metadata-paths=go")).ok());
+  const absl::Status bad = StoreLayout::Check(*Url::Parse("zookeeper://h?metadata-paths=rust"));
+  EXPECT_EQ(bad.message(), "parameter metadata-paths=rust; known: java, go, or both by a comma");
+}
+
 }  // namespace
 }  // namespace signpost
