@@ -93,11 +93,11 @@ ServiceAddresses ConfiguredAddresses::Rebuild() {
   AddressDelta delta = list_->DiffTo(wanted);
   if (Passes()) {
     // The published list itself, so that its next delta applies.
-    delta.to_version = published_.list->version();
     list_ = published_.list;
   } else if (!delta.empty()) {
     list_ = list_->Apply(delta);
   }
+  delta.to_version = list_->version();
   return Told(std::move(delta));
 }
 
