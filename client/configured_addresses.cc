@@ -37,6 +37,10 @@ Url ProviderUrlOf(const Endpoint& endpoint) {
     parts.parameters.insert(endpoint->instance_metadata->begin(),
                             endpoint->instance_metadata->end());
   }
+  // The one that counts: of several that are published, or kept apart from the parameters.
+  if (endpoint->weight != EndpointSpec().weight || parts.parameters.count("weight") != 0) {
+    parts.parameters["weight"] = absl::StrCat(endpoint->weight);
+  }
   // What peers leave out where it follows from elsewhere.
   auto fill = [&parts](const char* name, const std::string& value) {
     if (!value.empty()) parts.parameters.emplace(name, value);
