@@ -1,5 +1,6 @@
 #include "signpost/client/overriding_registrar.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,7 +52,9 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
       TakenBack(*exported);
     }
     const bool never = exported == nullptr || !exported->registered.has_value();
-    registrar_->Unregister(never ? provider : *exported->registered, options, std::move(done));
+    const Url& registered = never ? provider : *exported->registered;
+    if (IsRegisteredAs(registered)) return std::move(done)(absl::OkStatus());
+    registrar_->Unregister(registered, options, std::move(done));
   }
 
   void UnregisterAll(const CallOptions& options, DoneCallback done) {
@@ -116,7 +119,14 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
                                       exported.registered->ToString()));
     // It goes on trying on its own.
     registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
+    if (IsRegisteredAs(before)) return;
     registrar_->Unregister(before, CallOptions(), [](const absl::Status&) {});
+  }
+
+  // Rules may make one URL of two exports; it stays until neither wants it.
+  bool IsRegisteredAs(const Url& url) const {
+    return std::any_of(exports_.begin(), exports_.end(),
+                       [&url](const auto& each) { return each.second->registered == url; });
   }
 
   void TakenBack(Export& exported) {
