@@ -1,13 +1,7 @@
 #include "signpost/client/configured_addresses.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
 #include <limits>
-#include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,142 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tests/client/configured_test.h"
 
 namespace signpost::client_internal {
 namespace {
-
-using SetPtr = std::shared_ptr<const ConfiguratorSet>;
-using ServicePtr = std::shared_ptr<const EndpointService>;
-
-Url Parsed(const std::string& text) {
-  auto url = Url::Parse(text);
-  EXPECT_TRUE(url.ok()) << text << ": " << url.status();
-  return url.ok() ? *url : Url();
-}
-
-// A rule on all providers of the service.
-std::string All(const std::string& parameters) {
-  return "override://0.0.0.0/org.example.Greeter?" + parameters;
-}
-// On one of them.
-std::string One(int last, const std::string& parameters) {
-  return absl::StrCat("override://192.0.2.", last, ":20880/org.example.Greeter?", parameters);
-}
-
-SetPtr Rules(const std::vector<std::string>& texts) {
-  std::vector<Url> urls;
-  for (const std::string& text : texts) urls.push_back(Parsed(text));
-  auto configurators = ConfiguratorsOf(urls);
-  EXPECT_EQ(configurators.size(), texts.size());
-  return std::make_shared<const ConfiguratorSet>(
-      std::move(configurators), std::vector<Configurator>(), std::vector<Configurator>());
-}
-
-// A text of the config centre for the service.
-SetPtr Text(const std::string& item) {
-  auto rule = ParseConfiguratorRule("key: org.example.Greeter\nconfigs:\n- {" + item + "}\n");
-  EXPECT_TRUE(rule.ok()) << rule.status();
-  return std::make_shared<const ConfiguratorSet>(std::vector<Configurator>(),
-                                                 std::vector<Configurator>(), *std::move(rule));
-}
-
-ServicePtr Greeter(StringMap params = {{"timeout", "1000"}}, const std::string& revision = "r1") {
-  EndpointService service;
-  service.name = service.path = "org.example.Greeter";
-  service.protocol = "tri";
-  service.app = "shop";
-  service.revision = revision;
-  service.params = std::move(params);
-  return std::make_shared<const EndpointService>(std::move(service));
-}
-
-std::set<uint32_t> IdsOf(const AddressList& list) {
-  std::set<uint32_t> ids;
-  list.ForEach([&ids](const Endpoint& endpoint) { ids.insert(endpoint.id()); });
-  return ids;
-}
-
-std::vector<Endpoint> EndpointsOf(const AddressList& list) {
-  std::vector<Endpoint> endpoints;
-  list.ForEach([&endpoints](const Endpoint& endpoint) { endpoints.push_back(endpoint); });
-  return endpoints;
-}
-
-// `host weight timeout` of each, sorted.
-std::vector<std::string> Shown(const AddressList& list) {
-  std::vector<std::string> shown;
-  list.ForEach([&shown](const Endpoint& endpoint) {
-    shown.push_back(
-        absl::StrCat(endpoint->host, " ", endpoint->weight, " ", endpoint->Get("timeout")));
-  });
-  std::sort(shown.begin(), shown.end());
-  return shown;
-}
-
-class ConfiguredAddressesTest : public testing::Test {
- protected:
-  ConfiguredAddressesTest() { Make(true); }
-
-  void Make(bool provider_rules) {
-    ConfiguratorTarget target = ConfiguratorTarget::OfConsumer(
-        Parsed("consumer://192.0.2.99/org.example.Greeter?application=web"));
-    target.provider_rules = provider_rules;
-    configured_ = std::make_unique<ConfiguredAddresses>(table_, std::move(target));
-    list_ = AddressList::Empty();
-    told_ = ServiceAddresses();
-    told_.list = AddressList::Empty();
-  }
-
-  Endpoint At(int last, int32_t weight = 100) { return At(last, weight, service_); }
-  Endpoint At(int last, int32_t weight, ServicePtr service) {
-    EndpointSpec spec;
-    spec.host = absl::StrCat("192.0.2.", last);
-    spec.port = 20880;
-    spec.weight = weight;
-    spec.service = std::move(service);
-    return table_.Intern(std::move(spec));
-  }
-
-  // The next version of what the registry has.
-  ServiceAddresses Next(const std::vector<Endpoint>& wanted) {
-    ServiceAddresses published;
-    published.delta = list_->DiffTo(wanted);
-    list_ = list_->Apply(published.delta);
-    published.list = list_;
-    published.apps = {"shop"};
-    return published;
-  }
-  void Publish(const std::vector<Endpoint>& wanted) {
-    Take(configured_->SetAddresses(Next(wanted)));
-  }
-  void Use(const SetPtr& rules) { Take(configured_->SetConfigurators(rules)); }
-
-  // The delta leads from what was told before to what is told now.
-  void Take(const ServiceAddresses& now) {
-    EXPECT_EQ(now.delta.from_version, told_.list->version());
-    EXPECT_EQ(now.delta.to_version, now.list->version());
-    std::set<uint32_t> ids = IdsOf(*told_.list);
-    for (const Endpoint& removed : now.delta.removed) EXPECT_EQ(ids.erase(removed.id()), 1u);
-    for (const AddressDelta::Update& update : now.delta.updated) {
-      EXPECT_NE(update.before, update.after);
-      EXPECT_EQ(ids.erase(update.before.id()), 1u);
-      EXPECT_TRUE(ids.insert(update.after.id()).second);
-    }
-    for (const Endpoint& added : now.delta.added) EXPECT_TRUE(ids.insert(added.id()).second);
-    EXPECT_EQ(ids, IdsOf(*now.list));
-    EXPECT_EQ(ids.size(), now.list->size());
-    told_ = now;
-  }
-  std::vector<std::string> Shown() const { return client_internal::Shown(*told_.list); }
-
-  EndpointTable table_;
-  ServicePtr service_ = Greeter();
-  std::unique_ptr<ConfiguredAddresses> configured_;
-  std::shared_ptr<const AddressList> list_;  // what the registry has
-  ServiceAddresses told_;
-};
-
-using Lines = std::vector<std::string>;
 
 TEST_F(ConfiguredAddressesTest, WithoutRulesTheListItselfPasses) {
   const ServiceAddresses published = Next({At(1), At(2)});
@@ -507,28 +369,6 @@ TEST_F(ConfiguredAddressesTest, ValuesThatMakeNoSenseLeaveWhatWas) {
   EXPECT_EQ(told_.list->spec(0).weight, 30);
 }
 
-TEST_F(ConfiguredAddressesTest, ServicesThatRulesChangedAreLetGo) {
-  Use(Rules({All("timeout=500")}));
-  std::vector<std::weak_ptr<const EndpointService>> seen;
-  for (int i = 0; i < 1000; ++i) {
-    const ServicePtr next = Greeter({{"timeout", "1000"}}, absl::StrCat("r", i));
-    seen.emplace_back(next);
-    Publish({At(1, 100, next), At(2)});
-    ASSERT_EQ(told_.list->size(), 2u);
-  }
-  const auto alive = std::count_if(seen.begin(), seen.end(),
-                                   [](const auto& service) { return !service.expired(); });
-  EXPECT_LE(alive, 40);
-  EXPECT_LE(table_.size(), 16u);
-  // All of them with the rules.
-  Use(Rules({}));
-  Publish({At(2)});
-  Publish({});
-  Publish({});
-  EXPECT_TRUE(
-      std::all_of(seen.begin(), seen.end(), [](const auto& service) { return service.expired(); }));
-}
-
 TEST_F(ConfiguredAddressesTest, TheUrlOfAnEndpoint) {
   EndpointService service;
   service.name = "shop/org.example.Greeter:1.0.0";
@@ -560,93 +400,6 @@ TEST_F(ConfiguredAddressesTest, TheUrlOfAnEndpoint) {
   spec.host = "192.0.2.1";
   spec.service = std::make_shared<const EndpointService>(service);
   EXPECT_EQ(ProviderUrlOf(table_.Intern(spec)).ToFullString(), "192.0.2.1?side=provider");
-}
-
-// What a rule means, said anew and simply.
-struct Expected {
-  int last = 0;
-  int32_t weight = 100;
-  std::string timeout;
-  bool disabled = false;
-};
-struct KnownRule {
-  std::string url;
-  std::function<void(Expected&)> act;
-};
-
-TEST_F(ConfiguredAddressesTest, ARandomWalkEndsWhereTheModelDoes) {
-  // In the order in which they are applied.
-  const std::vector<KnownRule> known = {
-      {All("weight=7"), [](Expected& e) { e.weight = 7; }},
-      {All("~timeout=1000&weight=8"),
-       [](Expected& e) {
-         if (e.timeout == "1000") e.weight = 8;
-       }},
-      {"absent://0.0.0.0/org.example.Greeter?timeout=900",
-       [](Expected& e) {
-         if (e.timeout.empty()) e.timeout = "900";
-       }},
-      {All("timeout=500"), [](Expected& e) { e.timeout = "500"; }},
-      {One(3, "disabled=true"), [](Expected& e) { e.disabled |= e.last == 3; }},
-      {One(4, "disabled=true"), [](Expected& e) { e.disabled |= e.last == 4; }},
-      {One(5, "weight=55"),
-       [](Expected& e) {
-         if (e.last == 5) e.weight = 55;
-       }},
-  };
-  const std::vector<ServicePtr> services = {Greeter(), Greeter({}), Greeter({}, "r2"),
-                                            Greeter({{"timeout", "1000"}}, "r3")};
-  std::mt19937 random(20880);
-  const auto below = [&random](size_t bound) { return random() % bound; };
-  std::map<int, std::pair<int32_t, ServicePtr>> there;
-  std::vector<const KnownRule*> used;
-  for (int step = 0; step < 2000; ++step) {
-    if (below(4) == 0) {
-      used.clear();
-      std::vector<std::string> urls;
-      if (below(3) != 0) {
-        for (const KnownRule& rule : known) {
-          if (below(2) == 0) continue;
-          used.push_back(&rule);
-          urls.push_back(rule.url);
-        }
-      }
-      Use(Rules(urls));
-    } else {
-      for (size_t i = below(4); i > 0; --i) {
-        const int last = static_cast<int>(below(12));
-        if (below(3) == 0) {
-          there.erase(last);
-        } else {
-          there[last] = {static_cast<int32_t>(50 + 50 * below(3)), services[below(4)]};
-        }
-      }
-      std::vector<Endpoint> wanted;
-      for (const auto& [last, what] : there) wanted.push_back(At(last, what.first, what.second));
-      const ServiceAddresses published = Next(wanted);
-      // Some are missed.
-      if (below(10) != 0) {
-        Take(configured_->SetAddresses(published));
-      } else {
-        Publish(wanted);
-      }
-    }
-    Lines expected;
-    for (const auto& [last, what] : there) {
-      Expected model{last, what.first, std::string(), false};
-      const auto timeout = what.second->params.find("timeout");
-      if (timeout != what.second->params.end()) model.timeout = timeout->second;
-      for (const KnownRule* rule : used) rule->act(model);
-      if (model.disabled) continue;
-      expected.push_back(absl::StrCat("192.0.2.", last, " ", model.weight, " ", model.timeout));
-    }
-    std::sort(expected.begin(), expected.end());
-    ASSERT_EQ(Shown(), expected) << "step " << step;
-    ASSERT_FALSE(HasFailure()) << "step " << step;
-    if (used.empty()) {
-      ASSERT_EQ(told_.list, list_);
-    }
-  }
 }
 
 }  // namespace
