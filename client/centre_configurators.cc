@@ -5,23 +5,25 @@
 
 #include "signpost/common/mutex.h"
 #include "signpost/common/service_key.h"
+#include "signpost/common/watch_set.h"
 
 namespace signpost::client_internal {
 namespace {
+
+using SetPtr = std::shared_ptr<const ConfiguratorSet>;
 
 // One service's rules, as long as its Subscription lives.
 class Followed : public std::enable_shared_from_this<Followed> {
  public:
   Followed(std::shared_ptr<Executor> executor, ConfiguratorsCallback on_change, bool has_folder)
       : executor_(std::move(executor)),
-        on_change_(std::move(on_change)),
+        told_([on_change = std::move(on_change)](const SetPtr& set) { on_change(set); }),
         folder_heard_(!has_folder) {}
 
   void Start(ConfiguratorWatch& watch, InterfaceRegistry* registry, const Url& url) {
-    auto rules = watch.Of(ServiceKey::Of(url),
-                          [weak = weak_from_this()](std::shared_ptr<const ConfiguratorSet> set) {
-                            if (auto self = weak.lock()) self->OnRules(std::move(set));
-                          });
+    auto rules = watch.Of(ServiceKey::Of(url), [weak = weak_from_this()](const SetPtr& set) {
+      if (auto self = weak.lock()) self->OnRules(set);
+    });
     Subscription folder;
     {
       MutexLock lock(mutex_);
@@ -44,15 +46,16 @@ class Followed : public std::enable_shared_from_this<Followed> {
       folder = std::move(folder_);
       rules = std::move(rules_);
     }
-    // Here, and not under the lock: both wait for a running callback.
+    // Here, and not under the lock: all wait for a running callback.
+    told_.Cancel();
     folder.Cancel();
     rules.reset();
   }
 
  private:
-  void OnRules(std::shared_ptr<const ConfiguratorSet> set) {
-    set_ = std::move(set);
-    if (folder_heard_) on_change_(set_);
+  void OnRules(const SetPtr& set) {
+    set_ = set;
+    if (folder_heard_) told_.Run(set);
   }
 
   void OnFolder(absl::StatusOr<std::vector<Url>> urls) {
@@ -64,24 +67,24 @@ class Followed : public std::enable_shared_from_this<Followed> {
     // What cannot be read leaves what was.
     if (urls.ok() && rules != nullptr) rules->SetRegistryUrls(*std::move(urls));
     if (folder_heard_) return;
-    // After the change that the URLs may have made.
-    executor_->Post([weak = weak_from_this()] {
-      auto self = weak.lock();
-      if (self == nullptr || std::exchange(self->folder_heard_, true)) return;
-      if (self->set_ != nullptr && !self->stopped()) self->on_change_(self->set_);
+    // After the change that the URLs may have made: they are taken in one task and told in another.
+    executor_->Post([executor = executor_, weak = weak_from_this()] {
+      executor->Post([weak] {
+        if (auto self = weak.lock()) self->OnFolderTaken();
+      });
     });
   }
 
-  bool stopped() {
-    MutexLock lock(mutex_);
-    return rules_ == nullptr;
+  void OnFolderTaken() {
+    if (std::exchange(folder_heard_, true) || set_ == nullptr) return;
+    told_.Run(SetPtr(set_));
   }
 
   const std::shared_ptr<Executor> executor_;
-  const ConfiguratorsCallback on_change_;
+  Watcher<SetPtr> told_;
   // Of the executor.
   bool folder_heard_;
-  std::shared_ptr<const ConfiguratorSet> set_;  // null: not known yet
+  SetPtr set_;  // null: not known yet
 
   Mutex mutex_;
   std::shared_ptr<ServiceConfigurators> rules_;

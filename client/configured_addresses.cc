@@ -37,6 +37,10 @@ Url ProviderUrlOf(const Endpoint& endpoint) {
     parts.parameters.insert(endpoint->instance_metadata->begin(),
                             endpoint->instance_metadata->end());
   }
+  // The one that counts: of several that are published, or kept apart from the parameters.
+  if (endpoint->weight != EndpointSpec().weight || parts.parameters.count("weight") != 0) {
+    parts.parameters["weight"] = absl::StrCat(endpoint->weight);
+  }
   // What peers leave out where it follows from elsewhere.
   auto fill = [&parts](const char* name, const std::string& value) {
     if (!value.empty()) parts.parameters.emplace(name, value);
@@ -93,11 +97,11 @@ ServiceAddresses ConfiguredAddresses::Rebuild() {
   AddressDelta delta = list_->DiffTo(wanted);
   if (Passes()) {
     // The published list itself, so that its next delta applies.
-    delta.to_version = published_.list->version();
     list_ = published_.list;
   } else if (!delta.empty()) {
     list_ = list_->Apply(delta);
   }
+  delta.to_version = list_->version();
   return Told(std::move(delta));
 }
 

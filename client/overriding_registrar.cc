@@ -1,5 +1,6 @@
 #include "signpost/client/overriding_registrar.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,7 +52,9 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
       TakenBack(*exported);
     }
     const bool never = exported == nullptr || !exported->registered.has_value();
-    registrar_->Unregister(never ? provider : *exported->registered, options, std::move(done));
+    const Url& registered = never ? provider : *exported->registered;
+    if (IsRegisteredAs(registered)) return std::move(done)(absl::OkStatus());
+    registrar_->Unregister(registered, options, std::move(done));
   }
 
   void UnregisterAll(const CallOptions& options, DoneCallback done) {
@@ -64,6 +67,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     CallOptions options;
     absl::Duration end;
     Executor::TimerId timer = 0;
+    int cancel_id = 0;
     DoneCallback done;
   };
   struct Export {
@@ -81,17 +85,37 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     waiting.options = options;
     waiting.end = executor_->clock().MonotonicNow() + options.timeout;
     waiting.done = std::move(done);
-    if (options.timeout == absl::InfiniteDuration()) return;
-    waiting.timer = executor_->PostAfter(options.timeout, [held = std::weak_ptr<Export>(exported),
-                                                           id] {
+    auto give_up = [weak = weak_from_this(), held = std::weak_ptr<Export>(exported),
+                    id](const absl::Status& why) {
+      auto self = weak.lock();
       auto exported = held.lock();
-      if (exported == nullptr) return;
-      auto it = exported->waiting.find(id);
-      if (it == exported->waiting.end()) return;
-      DoneCallback done = std::move(it->second.done);
-      exported->waiting.erase(it);
-      std::move(done)(absl::DeadlineExceededError("the registry has not told its override rules"));
+      if (self != nullptr && exported != nullptr) self->GiveUp(*exported, id, why);
+    };
+    if (options.timeout != absl::InfiniteDuration()) {
+      waiting.timer = executor_->PostAfter(options.timeout, [give_up] {
+        give_up(absl::DeadlineExceededError("the registry has not told its override rules"));
+      });
+    }
+    waiting.cancel_id = options.cancel.OnCancel([weak = weak_from_this(), give_up] {
+      auto self = weak.lock();
+      if (self == nullptr) return;
+      self->executor_->Post([give_up] { give_up(absl::CancelledError("the caller gave up")); });
     });
+  }
+
+  // Only the waiting ends; what is desired stays desired.
+  void GiveUp(Export& exported, uint64_t id, const absl::Status& why) {
+    auto it = exported.waiting.find(id);
+    if (it == exported.waiting.end()) return;
+    Waiting waiting = std::move(it->second);
+    exported.waiting.erase(it);
+    Release(waiting);
+    std::move(waiting.done)(why);
+  }
+
+  void Release(const Waiting& waiting) {
+    executor_->Cancel(waiting.timer);
+    waiting.options.cancel.RemoveCallback(waiting.cancel_id);
   }
 
   void OnRules(Export& exported, const ConfiguratorSet& configurators) {
@@ -104,7 +128,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
         registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
       }
       for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
-        executor_->Cancel(waiting.timer);
+        Release(waiting);
         waiting.options.timeout = waiting.end - executor_->clock().MonotonicNow();
         registrar_->Register(*exported.registered, waiting.options, std::move(waiting.done));
       }
@@ -116,13 +140,20 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
                                       exported.registered->ToString()));
     // It goes on trying on its own.
     registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
+    if (IsRegisteredAs(before)) return;
     registrar_->Unregister(before, CallOptions(), [](const absl::Status&) {});
+  }
+
+  // Rules may make one URL of two exports; it stays until neither wants it.
+  bool IsRegisteredAs(const Url& url) const {
+    return std::any_of(exports_.begin(), exports_.end(),
+                       [&url](const auto& each) { return each.second->registered == url; });
   }
 
   void TakenBack(Export& exported) {
     exported.watch.Cancel();
     for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
-      executor_->Cancel(waiting.timer);
+      Release(waiting);
       std::move(waiting.done)(absl::OkStatus());
     }
   }
