@@ -178,14 +178,12 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
                           [](const LevelChoice& choice) { return choice.Unready().ok(); });
     std::vector<const RoutedAddresses*> serving;
     for (const LevelChoice& choice : view->choices) {
-      const absl::Status unready = choice.Unready();
-      if (unready.ok()) ++view->usable;
-      if (!view->unready.ok() || &choice == &view->choices.front()) view->unready = unready;
+      if (choice.Unready().ok()) ++view->usable;
       const auto lists = choice.Serving();
       serving.insert(serving.end(), lists.begin(), lists.end());
     }
-    if (view->usable > 0) view->unready = absl::OkStatus();
-    if (serving.empty()) return;  // nothing is known yet
+    if (serving.empty()) return;                      // nothing is known yet
+    view->unready = view->choices.front().Unready();  // as Pick
     view->known = true;
     AddressDelta delta = Serve(serving, view->addresses);
     ServiceAddresses told = view->addresses;
@@ -220,7 +218,12 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
       }
       addresses.apps.assign(apps.begin(), apps.end());
       AddressDelta delta = before->DiffTo(wanted);
-      served_ = delta.empty() ? before : before->Apply(delta);
+      if (delta.empty()) {
+        delta.to_version = before->version();
+        served_ = before;
+      } else {
+        served_ = before->Apply(delta);
+      }
       addresses.list = served_;
       return delta;
     }
