@@ -73,6 +73,23 @@ absl::Status LevelChoice::Unready() const {
                                                    : interface->addresses.state.message()));
 }
 
+std::vector<absl::Status> LevelChoice::States() const {
+  const auto of = [](const RoutedAddresses* routed) {
+    return routed == nullptr ? absl::UnavailableError("addresses are not known yet")
+                             : routed->addresses.state;
+  };
+  if (!fall_back) return {of(proportion > 0 ? application.get() : interface.get())};
+  const absl::Status by_interface = of(interface.get());
+  return {of(application.get()),
+          absl::Status(by_interface.code(),
+                       absl::StrCat("at interface level: ", by_interface.message()))};
+}
+
+bool LevelChoice::Complete() const {
+  return (application != nullptr || (!fall_back && proportion == 0)) &&
+         (interface != nullptr || (!fall_back && proportion > 0));
+}
+
 // Kept by the registry, which may outlive the source.
 class AddressSource::Listener final : public NotifyListener {
  public:

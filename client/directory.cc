@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "signpost/client/address_source.h"
 #include "signpost/client/routed_addresses.h"
 #include "signpost/common/await.h"
@@ -31,6 +32,24 @@ absl::Status Closed(const std::string& service) {
 
 bool Contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+// Why the list is empty: OK only if a single level says so.
+absl::Status NothingServes(const std::vector<LevelChoice>& choices) {
+  std::vector<absl::Status> states;
+  for (const LevelChoice& choice : choices) {
+    for (absl::Status& state : choice.States()) states.push_back(std::move(state));
+  }
+  if (states.size() == 1) return states.front();
+  absl::StatusCode code = absl::StatusCode::kOk;
+  std::vector<std::string> texts;
+  for (const absl::Status& state : states) {
+    if (state.ok()) continue;
+    if (code == absl::StatusCode::kOk || IsRetryable(state)) code = state.code();
+    std::string text(state.message());
+    if (!Contains(texts, text)) texts.push_back(std::move(text));
+  }
+  return absl::Status(code, absl::StrJoin(texts, "; "));
 }
 
 }  // namespace
@@ -186,6 +205,7 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
     view->unready = view->choices.front().Unready();  // as Pick
     view->known = true;
     AddressDelta delta = Serve(serving, view->addresses);
+    if (served_->empty()) view->addresses.state = NothingServes(view->choices);
     ServiceAddresses told = view->addresses;
     told.delta = std::move(delta);
     {
@@ -337,6 +357,12 @@ std::shared_ptr<const AddressList> Directory::addresses() const {
 }
 
 absl::Status Directory::state() const { return state_->view()->addresses.state; }
+
+bool Directory::complete() const {
+  const auto view = state_->view();
+  return view->known && std::all_of(view->choices.begin(), view->choices.end(),
+                                    [](const LevelChoice& choice) { return choice.Complete(); });
+}
 
 std::vector<std::string> Directory::notes() const {
   std::vector<std::string> notes;

@@ -349,12 +349,35 @@ TEST_F(DirectoryLevelsTest, OneWhoComesLateGetsTheWholeUnion) {
 TEST_F(DirectoryLevelsTest, StateIsOfWhatServes) {
   Open();
   levels_.PublishApplication(0, absl::NotFoundError("no mapping"));
-  EXPECT_EQ(directory_->state().message(), "no mapping");
+  EXPECT_EQ(directory_->state().message(),
+            "no mapping; at interface level: addresses are not known yet");
+  // The other level may still come.
+  EXPECT_EQ(directory_->state().code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(directory_->complete());
+  levels_.PublishInterface(0, absl::NotFoundError("no provider"));
+  EXPECT_EQ(directory_->state().message(), "no mapping; at interface level: no provider");
+  EXPECT_EQ(directory_->state().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(directory_->complete());
   levels_.PublishInterface(1);
   EXPECT_TRUE(directory_->state().ok());
   levels_.PublishApplication(1, absl::UnavailableError("shop: no metadata for revision r2"));
   EXPECT_EQ(directory_->state().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(directory_->apps(), ElementsAre("shop"));
+  directory_->Close();
+  EXPECT_FALSE(directory_->complete());
+}
+
+TEST_F(DirectoryLevelsTest, WhatAloneCountsIsComplete) {
+  levels_.Rule("step: FORCE_INTERFACE");
+  Open();
+  EXPECT_FALSE(directory_->complete());
+  levels_.PublishInterface(0, absl::NotFoundError("no provider"));
+  EXPECT_TRUE(directory_->complete());
+  EXPECT_EQ(directory_->state(), absl::NotFoundError("no provider"));
+  levels_.Rule("step: APPLICATION_FIRST");
+  EXPECT_FALSE(directory_->complete());
+  levels_.PublishApplication(1);
+  EXPECT_TRUE(directory_->complete());
 }
 
 TEST_F(DirectoryLevelsTest, WhatWaitsHearsOfBothLevels) {
