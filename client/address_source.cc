@@ -32,7 +32,9 @@ absl::StatusOr<PickResult> LevelChoice::Pick(const Request& request) const {
   if (picked.ok() || !fall_back || other == nullptr) return picked;
   absl::StatusOr<PickResult> second = other->Pick(request);
   if (second.ok()) return second;
-  // The level that is meant to serve says why.
+  // Nothing for any call: as WaitReady says it. Else the level that is meant to serve says why.
+  absl::Status unready = Unready();
+  if (!unready.ok()) return unready;
   return picked;
 }
 
@@ -71,6 +73,23 @@ absl::Status LevelChoice::Unready() const {
                                                    : interface->addresses.state.message()));
 }
 
+std::vector<absl::Status> LevelChoice::States() const {
+  const auto of = [](const RoutedAddresses* routed) {
+    return routed == nullptr ? absl::UnavailableError("addresses are not known yet")
+                             : routed->addresses.state;
+  };
+  if (!fall_back) return {of(proportion > 0 ? application.get() : interface.get())};
+  const absl::Status by_interface = of(interface.get());
+  return {of(application.get()),
+          absl::Status(by_interface.code(),
+                       absl::StrCat("at interface level: ", by_interface.message()))};
+}
+
+bool LevelChoice::Complete() const {
+  return (application != nullptr || (!fall_back && proportion == 0)) &&
+         (interface != nullptr || (!fall_back && proportion > 0));
+}
+
 // Kept by the registry, which may outlive the source.
 class AddressSource::Listener final : public NotifyListener {
  public:
@@ -105,13 +124,13 @@ AddressSource::AddressSource(CentreRegistries centre, std::shared_ptr<Executor> 
       on_change_(std::move(on_change)),
       configurators_known_(centre_.configurators == nullptr) {
   choice_.service = routing_.service;
+  // Here, since others may look as soon as one of them has started.
+  if (centre_.application == nullptr) choice_.proportion = 0;
 }
 
 void AddressSource::Start() {
   Prepare(DiscoveryLevel::kApplication, centre_.application);
   Prepare(DiscoveryLevel::kInterface, centre_.interface);
-  // Before anything can call back.
-  if (centre_.application == nullptr) choice_.proportion = 0;
   std::vector<Subscription> watches;
   if (centre_.configurators != nullptr) {
     watches.push_back(centre_.configurators(
@@ -185,18 +204,18 @@ void AddressSource::Prepare(DiscoveryLevel level, std::shared_ptr<Registry> regi
 
 void AddressSource::Subscribe(DiscoveryLevel level, bool wanted) {
   Level& at = At(level);
+  const bool node = level == DiscoveryLevel::kInterface && centre_.register_consumers;
+  const auto ignored = [](const absl::Status&) {};  // the registry goes on trying
   {
     MutexLock lock(mutex_);
     if (stopped_ || at.subscribed == wanted) return;
     at.subscribed = wanted;
-    // Under the lock, so that Stop cannot overtake it; it only posts.
-    if (wanted) at.registry->Subscribe(consumer_, at.listener);
-  }
-  const bool node = level == DiscoveryLevel::kInterface && centre_.register_consumers;
-  const auto ignored = [](const absl::Status&) {};  // the registry goes on trying
-  if (wanted) {
-    if (node) at.registry->Register(ConsumerNode(), CallOptions(), ignored);
-    return;
+    if (wanted) {
+      // Under the lock, so that Stop cannot overtake them; they only post.
+      at.registry->Subscribe(consumer_, at.listener);
+      if (node) at.registry->Register(ConsumerNode(), CallOptions(), ignored);
+      return;
+    }
   }
   at.registry->Unsubscribe(consumer_, at.listener);
   if (node) at.registry->Unregister(ConsumerNode(), CallOptions(), ignored);

@@ -47,6 +47,10 @@ struct LevelChoice {
   std::vector<const RoutedAddresses*> Serving() const;
   // OK if some call would find an address.
   absl::Status Unready() const;
+  // What each level that counts says of its list, the application level first.
+  std::vector<absl::Status> States() const;
+  // Whether all of these have told one.
+  bool Complete() const;
 };
 
 class AddressSource final : public std::enable_shared_from_this<AddressSource> {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "signpost/client/address_source.h"
 #include "signpost/client/routed_addresses.h"
 #include "signpost/common/await.h"
@@ -31,6 +32,24 @@ absl::Status Closed(const std::string& service) {
 
 bool Contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+// Why the list is empty: OK only if a single level says so.
+absl::Status NothingServes(const std::vector<LevelChoice>& choices) {
+  std::vector<absl::Status> states;
+  for (const LevelChoice& choice : choices) {
+    for (absl::Status& state : choice.States()) states.push_back(std::move(state));
+  }
+  if (states.size() == 1) return states.front();
+  absl::StatusCode code = absl::StatusCode::kOk;
+  std::vector<std::string> texts;
+  for (const absl::Status& state : states) {
+    if (state.ok()) continue;
+    if (code == absl::StatusCode::kOk || IsRetryable(state)) code = state.code();
+    std::string text(state.message());
+    if (!Contains(texts, text)) texts.push_back(std::move(text));
+  }
+  return absl::Status(code, absl::StrJoin(texts, "; "));
 }
 
 }  // namespace
@@ -178,16 +197,15 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
                           [](const LevelChoice& choice) { return choice.Unready().ok(); });
     std::vector<const RoutedAddresses*> serving;
     for (const LevelChoice& choice : view->choices) {
-      const absl::Status unready = choice.Unready();
-      if (unready.ok()) ++view->usable;
-      if (!view->unready.ok() || &choice == &view->choices.front()) view->unready = unready;
+      if (choice.Unready().ok()) ++view->usable;
       const auto lists = choice.Serving();
       serving.insert(serving.end(), lists.begin(), lists.end());
     }
-    if (view->usable > 0) view->unready = absl::OkStatus();
-    if (serving.empty()) return;  // nothing is known yet
+    if (serving.empty()) return;                      // nothing is known yet
+    view->unready = view->choices.front().Unready();  // as Pick
     view->known = true;
     AddressDelta delta = Serve(serving, view->addresses);
+    if (served_->empty()) view->addresses.state = NothingServes(view->choices);
     ServiceAddresses told = view->addresses;
     told.delta = std::move(delta);
     {
@@ -220,7 +238,12 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
       }
       addresses.apps.assign(apps.begin(), apps.end());
       AddressDelta delta = before->DiffTo(wanted);
-      served_ = delta.empty() ? before : before->Apply(delta);
+      if (delta.empty()) {
+        delta.to_version = before->version();
+        served_ = before;
+      } else {
+        served_ = before->Apply(delta);
+      }
       addresses.list = served_;
       return delta;
     }
@@ -334,6 +357,12 @@ std::shared_ptr<const AddressList> Directory::addresses() const {
 }
 
 absl::Status Directory::state() const { return state_->view()->addresses.state; }
+
+bool Directory::complete() const {
+  const auto view = state_->view();
+  return view->known && std::all_of(view->choices.begin(), view->choices.end(),
+                                    [](const LevelChoice& choice) { return choice.Complete(); });
+}
 
 std::vector<std::string> Directory::notes() const {
   std::vector<std::string> notes;

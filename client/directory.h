@@ -72,8 +72,11 @@ class Directory {
   // while calls are shared between levels or registries. The version is that of the list told with
   // it: another one, another list.
   std::shared_ptr<const AddressList> addresses() const;
-  // Of the last notification: OK or the first broken link.
+  // Of the last notification: OK or the first broken link. Of an empty list: what each level and
+  // registry says; retryable as long as one of them may still come.
   absl::Status state() const;
+  // Whether each level of each registry that counts has told its list.
+  bool complete() const;
   // Routers that failed on the present list, each with why; it passed them as it was.
   std::vector<std::string> notes() const;
   // By which level the service is found and why, for each registry in dual mode.

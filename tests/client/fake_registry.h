@@ -71,7 +71,7 @@ class FakeRegistry final : public Registry {
   // Tells all listeners that the service now has `specs`.
   void Publish(std::vector<EndpointSpec> specs, absl::Status state = absl::OkStatus()) {
     std::vector<Endpoint> wanted;
-    for (EndpointSpec& spec : specs) wanted.push_back(table.Intern(std::move(spec)));
+    for (EndpointSpec& spec : specs) wanted.push_back(interned_in->Intern(std::move(spec)));
     ServiceAddresses addresses;
     addresses.delta = list_->DiffTo(wanted);
     list_ = list_->Apply(addresses.delta);
@@ -94,6 +94,8 @@ class FakeRegistry final : public Registry {
   }
 
   EndpointTable table;
+  // Of one client, registries share one.
+  EndpointTable* interned_in = &table;
   // With `answer_at_once`, calls end inside the call and are still kept here.
   bool answer_at_once = false;
   std::vector<Call> registers;
