@@ -232,16 +232,70 @@ TEST_F(ClientTest, AMisspeltUrlShowsNoPassword) {
   }
 }
 
-TEST_F(ClientTest, InterfaceLevelIsNotYetThere) {
-  for (const char* parameter : {"mode=interface", "register-mode=interface", "register-mode=all"}) {
-    const absl::Status status = Error(std::string("zookeeper://192.0.2.10:2181?") + parameter);
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << parameter;
-    EXPECT_NE(status.message().find("not yet"), absl::string_view::npos);
+TEST_F(ClientTest, TheLevelsAreNoBusinessOfTheBackend) {
+  for (const char* parameter :
+       {"mode=interface", "mode=dual", "register-mode=interface", "register-mode=all"}) {
+    opened_ = Url();
+    const absl::Status status =
+        Error(std::string("zookeeper://192.0.2.10:2181?session=5000&") + parameter);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << parameter << ": " << status;
+    EXPECT_EQ(opened_.ToString(), "zookeeper://192.0.2.10:2181?session=5000") << parameter;
   }
   EXPECT_EQ(Error("zookeeper://192.0.2.10:2181?mode=both").code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Error("zookeeper://192.0.2.10:2181?register-mode=x").code(),
             absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Error("zookeeper://192.0.2.10:2181?simplified=perhaps").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClientTest, EachModeOfAProviderIsFoundByTheConsumersItIsFor) {
+  const struct {
+    const char* mode;
+    bool application;
+    bool interface;
+  } kTable[] = {{"all", true, true}, {"instance", true, false}, {"interface", false, true}};
+  for (const auto& row : kTable) {
+    SCOPED_TRACE(row.mode);
+    const std::string centre = Memory() + row.mode;
+    auto provider = New(centre + "?register-mode=" + row.mode);
+    ASSERT_TRUE(provider.ok()) << provider.status();
+    ASSERT_TRUE((*provider)->provider().Export(kGreeter).ok());
+    const absl::Status started = (*provider)->Start(absl::Seconds(10));
+    ASSERT_TRUE(started.ok()) << started;
+    for (const std::string mode : {"application", "interface", "dual"}) {
+      auto consumer = New(centre + "?mode=" + mode, "front");
+      ASSERT_TRUE(consumer.ok()) << consumer.status();
+      auto directory = (*consumer)->consumer().Refer("org.example.Greeter");
+      ASSERT_TRUE(directory.ok());
+      const bool found =
+          mode == "dual" || (mode == "application" ? row.application : row.interface);
+      // The other way round it is only waited for, for a while.
+      const absl::Status ready =
+          (*directory)->WaitReady(found ? absl::Seconds(10) : absl::Milliseconds(50));
+      EXPECT_EQ(ready.ok(), found) << mode << ": " << ready;
+      EXPECT_EQ((*directory)->levels().empty(), mode != "dual") << mode;
+    }
+  }
+}
+
+TEST_F(ClientTest, OneCentreAskedTwiceIsRegisteredAtOnce) {
+  const std::string centre = Memory();
+  auto client = New(centre + "?mode=interface|" + centre + "?mode=application");
+  ASSERT_TRUE(client.ok()) << client.status();
+  ASSERT_TRUE((*client)->provider().Export(kGreeter).ok());
+  ASSERT_TRUE((*client)->Start(absl::Seconds(10)).ok());
+  size_t instances = 0;
+  size_t providers = 0;
+  for (const std::string& path : (*client)->provider().registered().paths) {
+    if (path.find("/services/") == 0) ++instances;
+    if (path.find("/providers/") != std::string::npos) ++providers;
+  }
+  EXPECT_EQ(instances, 1u);
+  EXPECT_EQ(providers, 1u);
+  auto directory = (*client)->consumer().Refer("org.example.Greeter");
+  ASSERT_TRUE((*directory)->WaitReady(absl::Seconds(10)).ok());
+  EXPECT_EQ((*directory)->levels().size(), 1u);
 }
 
 TEST_F(ClientTest, WhoOnlyLooksRegistersInNoMode) {

@@ -1,11 +1,9 @@
-// Directory over both levels, and over several centres: what serves, and that no call fails while
-// that changes.
+// Directory over both levels: what serves, and that no call fails while that changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,91 +19,9 @@
 namespace signpost {
 namespace {
 
-using testing::AssertionFailure;
-using testing::AssertionResult;
-using testing::AssertionSuccess;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// "save" may go to addresses of one level alone, "drop" to none, all else anywhere.
-class LevelRouter final : public Router {
- public:
-  explicit LevelRouter(bool interface) : interface_(interface) {}
-  absl::string_view name() const override { return "level"; }
-  int priority() const override { return 0; }
-  absl::StatusOr<std::vector<RouteRule>> Route(const AddressList& list,
-                                               const Subset& input) const override {
-    Subset kept;
-    for (uint32_t at : input) {
-      if (TwoLevels::ByInterface(list.at(at)) == interface_) kept.push_back(at);
-    }
-    return std::vector<RouteRule>{
-        {"save", [](const Request& r) { return r.method == "save"; }, {kept}, true},
-        {"drop", [](const Request& r) { return r.method == "drop"; }, {}, true}};
-  }
-
- private:
-  const bool interface_;
-};
-
-// Applies the deltas that it is told to what it had.
-class Follower {
- public:
-  explicit Follower(Directory& directory)
-      : directory_(directory),
-        subscription_(directory.OnChange([this](const ServiceAddresses& a) { Take(a); })) {}
-
-  int told() const { return told_; }
-  // Whether it never missed anything, and holds what the directory has.
-  AssertionResult Follows() const {
-    if (!fault_.empty()) return AssertionFailure() << fault_;
-    return ids_ == IdsOf(*directory_.addresses()) ? AssertionSuccess()
-                                                  : AssertionFailure()
-                                                        << "holds " << ids_.size() << " of "
-                                                        << directory_.addresses()->size();
-  }
-
- private:
-  static std::set<uint32_t> IdsOf(const AddressList& list) {
-    std::set<uint32_t> ids;
-    list.ForEach([&ids](const Endpoint& endpoint) { ids.insert(endpoint.id()); });
-    return ids;
-  }
-  void Remove(const Endpoint& endpoint) {
-    if (ids_.erase(endpoint.id()) == 0) fault_ += absl::StrCat("not there: ", endpoint.address());
-  }
-  void Insert(const Endpoint& endpoint) {
-    kept_.push_back(endpoint);  // so that its id is not used again
-    if (!ids_.insert(endpoint.id()).second) {
-      fault_ += absl::StrCat("there already: ", endpoint.address());
-    }
-  }
-  void Take(const ServiceAddresses& addresses) {
-    if (told_++ > 0 && addresses.delta.from_version != version_) {
-      fault_ += absl::StrCat("from ", addresses.delta.from_version, " not ", version_, "; ");
-    }
-    version_ = addresses.list->version();
-    if (addresses.delta.to_version != version_) {
-      fault_ += absl::StrCat("to ", addresses.delta.to_version, " not ", version_, "; ");
-    }
-    for (const Endpoint& endpoint : addresses.delta.removed) Remove(endpoint);
-    for (const auto& update : addresses.delta.updated) {
-      Remove(update.before);
-      Insert(update.after);
-    }
-    for (const Endpoint& endpoint : addresses.delta.added) Insert(endpoint);
-    if (ids_ != IdsOf(*addresses.list)) fault_ += "the delta does not lead to the list; ";
-  }
-
-  Directory& directory_;
-  int told_ = 0;
-  uint64_t version_ = 0;
-  std::set<uint32_t> ids_;
-  std::vector<Endpoint> kept_;
-  std::string fault_;
-  Subscription subscription_;
-};
 
 class DirectoryLevelsTest : public testing::Test {
  protected:
@@ -485,62 +401,6 @@ TEST_F(DirectoryLevelsTest, AfterAForceStepTheOtherLevelIsLeft) {
   Close();
   EXPECT_TRUE(levels_.application->subscribed.empty());
   EXPECT_EQ(levels_.interface->unsubscribed, 1);
-}
-
-TEST_F(DirectoryLevelsTest, PicksAreSpreadOverTwoCentres) {
-  TwoLevels other(executor_, levels_.table);
-  CentreRegistries second = other.Centre();
-  second.application = nullptr;
-  second.migration = nullptr;
-  Open({levels_.Centre(), second});
-  levels_.PublishApplication(2);
-  // The second one is not known yet.
-  EXPECT_EQ(CountPicks(*directory_).application, 1000);
-  other.PublishInterface(2);
-  PickCounts counts = CountPicks(*directory_);
-  EXPECT_EQ(counts.failed, 0);
-  EXPECT_NEAR(counts.application, 500, 100);
-  EXPECT_EQ(directory_->addresses()->size(), 4u);
-  Follower follower(*directory_);
-  executor_->RunUntilIdle();
-  // One of them has nothing any more: the other one has all calls.
-  other.PublishInterface(0, absl::UnavailableError("no provider"));
-  EXPECT_EQ(CountPicks(*directory_).application, 1000);
-  EXPECT_TRUE(follower.Follows());
-  other.PublishInterface(1);
-  levels_.PublishApplication(0, absl::UnavailableError("shop: no instance"));
-  EXPECT_EQ(CountPicks(*directory_).interface, 1000);
-  EXPECT_TRUE(follower.Follows());
-  EXPECT_EQ(directory_->addresses()->size(), 1u);
-  EXPECT_EQ(directory_->levels().size(), 1u);  // the second centre has one level
-  Close();
-}
-
-TEST_F(DirectoryLevelsTest, TwoCentresWithoutAnythingSayTheSameToAll) {
-  TwoLevels other(executor_, levels_.table);
-  Open({ApplicationLevel(levels_.application), ApplicationLevel(other.application)});
-  levels_.PublishApplication(0, absl::NotFoundError("no mapping here"));
-  other.PublishApplication(0, absl::UnavailableError("no mapping there"));
-  std::vector<absl::Status> answers;
-  directory_->WhenReady(absl::ZeroDuration(),
-                        [&](absl::Status status) { answers.push_back(std::move(status)); });
-  executor_->RunUntilIdle();
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].message(), "org.example.Greeter: no mapping here");
-  EXPECT_EQ(answers[0], directory_->Pick(Request()).status());
-  Close();
-}
-
-TEST_F(DirectoryLevelsTest, ACallThatOneCentreHasNothingForGoesToTheOther) {
-  TwoLevels other(executor_, levels_.table);
-  Open({ApplicationLevel(levels_.application), ApplicationLevel(other.application)},
-       {[](const RouterOptions&) { return std::make_unique<LevelRouter>(true); }});
-  levels_.PublishApplication(2);
-  other.application->Publish(TwoLevels::Specs(TwoLevels::kInterfaceFrom, 2));
-  EXPECT_EQ(CountPicks(*directory_, 200, Method("save")).interface, 200);
-  EXPECT_EQ(CountPicks(*directory_, 200, Method("find")).failed, 0);
-  EXPECT_EQ(CountPicks(*directory_, 10, Method("drop")).failed, 10);
-  Close();
 }
 
 TEST_F(DirectoryLevelsTest, CloseFromAnotherThreadWhileAListComes) {

@@ -8,19 +8,27 @@
 #ifndef SIGNPOST_TESTS_CLIENT_TWO_LEVELS_H_
 #define SIGNPOST_TESTS_CLIENT_TWO_LEVELS_H_
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "signpost/balancer/random.h"
 #include "signpost/client/centre_registries.h"
 #include "signpost/client/directory.h"
 #include "signpost/common/manual_executor.h"
 #include "signpost/registry/migration/migration_rule_watch.h"
 #include "signpost/router/configurator/configurator_set.h"
+#include "signpost/router/router.h"
 #include "tests/client/fake_registry.h"
 #include "tests/support/fake_config_source.h"
 
@@ -140,6 +148,85 @@ inline PickCounts CountPicks(const Directory& directory, int calls = 1000,
   }
   return counts;
 }
+
+// "save" may go to addresses of one level alone, "drop" to none, all else anywhere.
+class LevelRouter final : public Router {
+ public:
+  explicit LevelRouter(bool interface) : interface_(interface) {}
+  absl::string_view name() const override { return "level"; }
+  int priority() const override { return 0; }
+  absl::StatusOr<std::vector<RouteRule>> Route(const AddressList& list,
+                                               const Subset& input) const override {
+    Subset kept;
+    for (uint32_t at : input) {
+      if (TwoLevels::ByInterface(list.at(at)) == interface_) kept.push_back(at);
+    }
+    return std::vector<RouteRule>{
+        {"save", [](const Request& r) { return r.method == "save"; }, {kept}, true},
+        {"drop", [](const Request& r) { return r.method == "drop"; }, {}, true}};
+  }
+
+ private:
+  const bool interface_;
+};
+
+// Applies the deltas that it is told to what it had.
+class Follower {
+ public:
+  explicit Follower(Directory& directory)
+      : directory_(directory),
+        subscription_(directory.OnChange([this](const ServiceAddresses& a) { Take(a); })) {}
+
+  int told() const { return told_; }
+  // Whether it never missed anything, and holds what the directory has.
+  testing::AssertionResult Follows() const {
+    if (!fault_.empty()) return testing::AssertionFailure() << fault_;
+    return ids_ == IdsOf(*directory_.addresses()) ? testing::AssertionSuccess()
+                                                  : testing::AssertionFailure()
+                                                        << "holds " << ids_.size() << " of "
+                                                        << directory_.addresses()->size();
+  }
+
+ private:
+  static std::set<uint32_t> IdsOf(const AddressList& list) {
+    std::set<uint32_t> ids;
+    list.ForEach([&ids](const Endpoint& endpoint) { ids.insert(endpoint.id()); });
+    return ids;
+  }
+  void Remove(const Endpoint& endpoint) {
+    if (ids_.erase(endpoint.id()) == 0) fault_ += absl::StrCat("not there: ", endpoint.address());
+  }
+  void Insert(const Endpoint& endpoint) {
+    kept_.push_back(endpoint);  // so that its id is not used again
+    if (!ids_.insert(endpoint.id()).second) {
+      fault_ += absl::StrCat("there already: ", endpoint.address());
+    }
+  }
+  void Take(const ServiceAddresses& addresses) {
+    if (told_++ > 0 && addresses.delta.from_version != version_) {
+      fault_ += absl::StrCat("from ", addresses.delta.from_version, " not ", version_, "; ");
+    }
+    version_ = addresses.list->version();
+    if (addresses.delta.to_version != version_) {
+      fault_ += absl::StrCat("to ", addresses.delta.to_version, " not ", version_, "; ");
+    }
+    for (const Endpoint& endpoint : addresses.delta.removed) Remove(endpoint);
+    for (const auto& update : addresses.delta.updated) {
+      Remove(update.before);
+      Insert(update.after);
+    }
+    for (const Endpoint& endpoint : addresses.delta.added) Insert(endpoint);
+    if (ids_ != IdsOf(*addresses.list)) fault_ += "the delta does not lead to the list; ";
+  }
+
+  Directory& directory_;
+  int told_ = 0;
+  uint64_t version_ = 0;
+  std::set<uint32_t> ids_;
+  std::vector<Endpoint> kept_;
+  std::string fault_;
+  Subscription subscription_;
+};
 
 }  // namespace signpost
 

@@ -19,7 +19,8 @@ DEFINE_string(timeout, "5s", "how long the command may wait for the registry");
 DEFINE_bool(json, false, "one JSON document on stdout");
 DEFINE_bool(verbose, false, "adds the log on stderr");
 DEFINE_string(protocol, "", "only this protocol (provide: tri by default)");
-DEFINE_string(level, "", "application, interface or dual");
+DEFINE_string(level, "",
+              "application, interface or dual; else as a consumer of the registry's URL");
 DEFINE_string(provided_by, "", "applications that provide the service; no mapping is read");
 DEFINE_bool(no_cache, false, "never answer from the disk cache");
 DEFINE_string(for, "", "ends after this time, e.g. 10s");
@@ -27,7 +28,8 @@ DEFINE_string(app, "", "application name");
 DEFINE_string(address, "",
               "HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this machine");
 DEFINE_string(metadata, "", "remote or local; else dubbo.application.metadata-type, else remote");
-DEFINE_string(register_mode, "", "instance, interface or all");
+DEFINE_string(register_mode, "",
+              "levels to register at: instance, interface or all; else as the registry's URL says");
 DEFINE_string(check, "", "tcp: off while the port does not answer");
 DEFINE_string(listen, "127.0.0.1:2280", "HOST:PORT; port 0: a free one");
 DEFINE_string(dir, "", "directory of the store (default: the embedded registry of this user)");

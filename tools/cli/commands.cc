@@ -58,7 +58,7 @@ const std::vector<Command>& Commands() {
        Instances},
       {"services",
        "[APP]",
-       "services with their applications and number of addresses",
+       "services with their applications, number of addresses and level",
        {},
        "signpost services --json",
        0,

@@ -8,7 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "signpost/client/registry_plan.h"
 #include "signpost/common/json.h"
+#include "signpost/common/service_key.h"
+#include "signpost/common/url.h"
 #include "signpost/mapping/service_name_mapping.h"
 #include "signpost/tools/cli/commands.h"
 #include "signpost/tools/cli/output.h"
@@ -174,6 +177,7 @@ int Services(Invocation& call) {
   struct Row {
     std::set<std::string> apps;
     std::set<std::string> addresses;
+    ServiceLevels levels;
   };
   std::map<std::pair<std::string, std::string>, Row> rows;
   std::vector<std::string> notes;
@@ -194,11 +198,27 @@ int Services(Invocation& call) {
       for (const auto& [key, service] : document->info->services) {
         Row& row = rows[{service.key().ToString(), service.protocol}];
         row.apps.insert(app);
+        row.levels.application = true;
         for (const InstancePtr& instance : view->by_revision[revision]) {
           row.addresses.insert(instance->id());
         }
       }
     }
+  }
+  auto providers = (*session)->ListProviders();
+  if (!providers.ok()) {
+    notes.push_back(absl::StrCat("interface level: ", providers.status().message()));
+    providers = std::vector<Url>();
+  }
+  for (const Url& provider : *providers) {
+    if (provider.protocol() == "empty") continue;
+    const std::string app(provider.Get("application"));
+    if (!call.arguments.positional.empty() && app != apps[0]) continue;
+    any_instance = true;
+    Row& row = rows[{ServiceKey::Of(provider).ToString(), provider.protocol()}];
+    if (!app.empty()) row.apps.insert(app);
+    row.levels.interface = true;
+    row.addresses.insert(provider.address());
   }
   if (!call.arguments.positional.empty() && !any_instance) {
     return Fail(call.err, "services", UnknownApp(apps[0]));
@@ -212,10 +232,12 @@ int Services(Invocation& call) {
     json.Set("protocol", key.second);
     json.Set("apps", StringArray(names));
     json.Set("addresses", static_cast<int64_t>(row.addresses.size()));
-    json.Set("level", "application");
+    const std::string level =
+        row.levels.both() ? "both" : (row.levels.interface ? "interface" : "application");
+    json.Set("level", level);
     services.Append(std::move(json));
     table.Add({key.first, key.second, absl::StrJoin(names, ","), absl::StrCat(row.addresses.size()),
-               "application"});
+               level});
   }
   if (call.arguments.json) {
     Json document;

@@ -36,13 +36,10 @@ absl::Status CheckArguments(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat("--metadata=", arguments.metadata, ": remote or local"));
   }
-  if (arguments.register_mode == "all" || arguments.register_mode == "interface") {
-    return absl::UnimplementedError(absl::StrCat("--register-mode=", arguments.register_mode,
-                                                 ": not yet (only --register-mode=instance)"));
-  }
-  if (!arguments.register_mode.empty() && arguments.register_mode != "instance") {
+  const std::string& mode = arguments.register_mode;
+  if (!mode.empty() && mode != "instance" && mode != "interface" && mode != "all") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--register-mode=", arguments.register_mode, ": instance, interface or all"));
+        absl::StrCat("--register-mode=", mode, ": instance, interface or all"));
   }
   if (!arguments.check.empty() && arguments.check != "tcp") {
     return absl::InvalidArgumentError(absl::StrCat("--check=", arguments.check, ": only tcp"));
@@ -153,6 +150,11 @@ int Provide(Invocation& call) {
   if (options->app.empty()) {
     return Fail(call.err, "provide",
                 absl::InvalidArgumentError("--app=NAME is needed (or DUBBO_APPLICATION_NAME)"));
+  }
+  if (!arguments.register_mode.empty()) {
+    auto registry = WithLevels(options->registry, "register-mode", arguments.register_mode);
+    if (!registry.ok()) return Fail(call.err, "registry", registry.status());
+    options->registry = *std::move(registry);
   }
   auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return Fail(call.err, "registry", client.status());

@@ -22,10 +22,8 @@ namespace signpost::cli {
 namespace {
 
 absl::Status CheckLevel(const Arguments& arguments) {
-  if (arguments.level.empty() || arguments.level == "application") return absl::OkStatus();
-  if (arguments.level == "interface" || arguments.level == "dual") {
-    return absl::UnimplementedError(
-        absl::StrCat("--level=", arguments.level, ": not yet (only --level=application)"));
+  for (const char* known : {"", "application", "interface", "dual"}) {
+    if (arguments.level == known) return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--level=", arguments.level, ": application, interface or dual"));
@@ -97,12 +95,13 @@ int Resolve(Invocation& call) {
   if (!directory.ok()) return Fail(call.err, "resolve", directory.status());
 
   auto answer = std::make_shared<FirstAnswer>();
-  Subscription subscription = (*directory)->OnChange([answer](const ServiceAddresses& addresses) {
+  Directory& found = **directory;
+  Subscription subscription = found.OnChange([answer, &found](const ServiceAddresses& addresses) {
     MutexLock lock(answer->mutex);
     answer->last = addresses;
     answer->known = true;
-    // A registry that cannot be reached now may come, and metadata too.
-    answer->final = !IsRetryable(addresses.state);
+    // A registry that cannot be reached now may come, and metadata too, and the other level.
+    answer->final = !IsRetryable(addresses.state) && found.complete();
     answer->changed.SignalAll();
   });
   ServiceAddresses addresses;
@@ -137,7 +136,7 @@ int Resolve(Invocation& call) {
   if (arguments.json) {
     Json document;
     document.Set("service", service);
-    document.Set("level", "application");
+    document.Set("level", (*session)->level());
     document.Set("endpoints", EndpointsJson(endpoints));
     document.Set("stale", false);
     call.out << document.Print() << '\n';

@@ -4,11 +4,16 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "signpost/client/options.h"
+#include "signpost/client/registry_plan.h"
+#include "signpost/common/address_list.h"
 #include "signpost/common/await.h"
 #include "signpost/common/log.h"
 #include "signpost/common/status.h"
+#include "signpost/common/subscription.h"
 #include "signpost/common/url.h"
+#include "signpost/registry/interface/interface_registry.h"
 #include "signpost/tools/cli/output.h"
 
 namespace signpost::cli {
@@ -45,9 +50,32 @@ absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Argum
   return options;
 }
 
+absl::StatusOr<std::string> WithLevels(const std::string& registry, const std::string& key,
+                                       const std::string& value) {
+  absl::StatusOr<std::vector<RegistryPlan>> plans = PlanRegistries(registry);
+  if (!plans.ok()) return plans.status();
+  std::vector<std::string> urls;
+  for (const RegistryPlan& plan : *plans) {
+    urls.push_back(plan.centre.With(key, value).ToFullString());
+  }
+  return absl::StrJoin(urls, "|");
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   auto options = CompleteOptions(ClientOptions(), call.arguments, call.err);
   if (!options.ok()) return options.status();
+  if (!call.arguments.level.empty()) {
+    auto registry = WithLevels(options->registry, "mode", call.arguments.level);
+    if (!registry.ok()) return registry.status();
+    options->registry = *std::move(registry);
+  }
+  const absl::StatusOr<std::vector<RegistryPlan>> plans = PlanRegistries(options->registry);
+  if (!plans.ok()) return plans.status();
+  ServiceLevels levels;
+  for (const RegistryPlan& plan : *plans) {
+    levels.application |= plan.consumer.application;
+    levels.interface |= plan.consumer.interface;
+  }
   options->read_only = true;
   options->metadata_protocols = call.metadata_protocols;
   // Who looks is no application: answers must not depend on it.
@@ -56,8 +84,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   options->balancer.clear();
   auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return client.status();
-  return std::unique_ptr<Session>(
+  std::unique_ptr<Session> session(
       new Session(*std::move(client), call.metadata_protocols, call.arguments.timeout));
+  session->level_ = levels.both() ? "dual" : levels.interface ? "interface" : "application";
+  return session;
 }
 
 Session::Session(std::unique_ptr<Client> client, const std::vector<MetadataProtocol>& protocols,
@@ -120,6 +150,25 @@ absl::StatusOr<MetadataInfo> Session::ReadDocument(const std::string& app,
   return Await<absl::StatusOr<MetadataInfo>>(timeout_, [&](auto done) {
     client_->centre().metadata_report().Get(app, revision, Options(), std::move(done));
   });
+}
+
+absl::StatusOr<std::vector<Url>> Session::ListProviders() {
+  Executor& executor = client_->executor();
+  EndpointTable table;
+  InterfaceRegistry registry(executor, client_->centre(), table, InterfaceRegistryOptions());
+  Url::Parts all;
+  all.protocol = "consumer";
+  all.host = "0.0.0.0";
+  all.path = "*";
+  all.parameters = {{"interface", "*"}, {"group", "*"},      {"version", "*"},
+                    {"enabled", "*"},   {"classifier", "*"}, {"category", "providers"}};
+  Waiter<absl::StatusOr<std::vector<Url>>> answered;
+  const Subscription watch = registry.WatchUrls(
+      Url(std::move(all)),
+      [done = answered.Callback(), told = false](absl::StatusOr<std::vector<Url>> urls) mutable {
+        if (!std::exchange(told, true)) done(std::move(urls));
+      });
+  return answered.Wait(timeout_);
 }
 
 std::map<std::string, std::vector<InstancePtr>> ByRevision(const InstanceList& list) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "signpost/client/client.h"
 #include "signpost/common/call_options.h"
+#include "signpost/common/url.h"
 #include "signpost/metadata/metadata_resolver.h"
 #include "signpost/registry/service_discovery.h"
 #include "signpost/tools/cli/commands.h"
@@ -28,9 +29,13 @@ absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
 absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Arguments& arguments,
                                               std::ostream& err);
 
+// `registry` with `key=value` in place of what its URLs say of levels.
+absl::StatusOr<std::string> WithLevels(const std::string& registry, const std::string& key,
+                                       const std::string& value);
+
 class Session {
  public:
-  // Read-only: nothing is ever written.
+  // Read-only: nothing is ever written. By --level, else by what the registry's URL says.
   static absl::StatusOr<std::unique_ptr<Session>> Open(const Invocation& call);
   ~Session();
 
@@ -44,7 +49,12 @@ class Session {
   // A document that perhaps no instance uses any more.
   absl::StatusOr<MetadataInfo> ReadDocument(const std::string& app, const std::string& revision);
 
+  // Providers of all interfaces, as the interface level has them.
+  absl::StatusOr<std::vector<Url>> ListProviders();
+
   Client& client() { return *client_; }
+  // application, interface or dual: where consumers look.
+  const std::string& level() const { return level_; }
 
  private:
   Session(std::unique_ptr<Client> client, const std::vector<MetadataProtocol>& protocols,
@@ -52,6 +62,7 @@ class Session {
   CallOptions Options() const;
 
   std::unique_ptr<Client> client_;
+  std::string level_;
   absl::Duration timeout_;
   std::unique_ptr<MetadataResolver> resolver_;
 };

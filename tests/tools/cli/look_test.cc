@@ -65,6 +65,33 @@ TEST_F(LookTest, ServicesJoinsApplications) {
   EXPECT_EQ(service["apps"].AsArray()[1].AsString(), "shop-b");
 }
 
+TEST_F(LookTest, ServicesAreMarkedByLevel) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=all";
+  auto both = Provider("shop", {kEcho});
+  registry_ = plain + "?register-mode=interface";
+  auto old = Provider("depot", {kStock});
+  registry_ = plain;
+  auto modern = Provider("bank", {"tri://192.0.2.3:50051/org.example.Account?methods=x"});
+  ASSERT_EQ(Run({"services", "--json"}), kDone) << err_.str();
+  const Json document = Document();
+  EXPECT_TRUE(document["notes"].AsArray().empty()) << out_.str();
+  const auto& services = document["services"].AsArray();
+  ASSERT_EQ(services.size(), 3u) << out_.str();
+  EXPECT_EQ(services[0]["service"].AsString(), "g1/org.example.Echo:1.0.0");
+  EXPECT_EQ(services[0]["level"].AsString(), "both");
+  EXPECT_EQ(services[0]["addresses"].AsInt(), 1);  // the same one at both levels
+  EXPECT_EQ(services[1]["service"].AsString(), "org.example.Account");
+  EXPECT_EQ(services[1]["level"].AsString(), "application");
+  EXPECT_EQ(services[2]["service"].AsString(), "org.example.Stock");
+  EXPECT_EQ(services[2]["level"].AsString(), "interface");
+  EXPECT_EQ(services[2]["apps"].AsArray().at(0).AsString(), "depot");
+
+  ASSERT_EQ(Run({"services", "depot", "--json"}), kDone) << err_.str();
+  EXPECT_EQ(Document()["services"].AsArray().size(), 1u);
+  EXPECT_EQ(Run({"services", "nobody", "--json"}), kNotFound);
+}
+
 TEST_F(LookTest, MappingNamesApplications) {
   auto shop = Provider("shop", {kEcho});
   ASSERT_EQ(Run({"mapping", "org.example.Echo", "--json"}), kDone) << err_.str();

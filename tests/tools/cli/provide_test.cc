@@ -57,12 +57,38 @@ TEST_F(ProvideTest, FaultsAreNamed) {
   EXPECT_EQ(Run({"provide", "--app=shop", service, "--address=192.0.2.1:0"}), kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("192.0.2.1:0"));
   EXPECT_EQ(Run({"provide", "--app=a/b", service, address}), kUsage);
-  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--register-mode=all"}), kUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
-  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--register-mode=interface"}), kUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
+  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--register-mode=both"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("instance, interface or all"));
   // The fixture has no protocol that could answer.
   EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--metadata=local"}), kUsage);
+}
+
+TEST_F(ProvideTest, RegisterModeChoosesTheLevels) {
+  const struct {
+    const char* mode;
+    bool application;
+    bool interface;
+  } kTable[] = {{"instance", true, false}, {"interface", false, true}, {"all", true, true}};
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  for (const std::string tail : {"", "?register-mode=instance", "?registry-type=service"}) {
+    for (const auto& row : kTable) {
+      SCOPED_TRACE(tail + " " + row.mode);
+      const std::string plain = registry_;
+      registry_ = plain + tail;
+      EXPECT_EQ(Run({"provide", "--app=shop", "--service=g/org.example.Echo:1.0.0",
+                     "--address=192.0.2.1:50051", std::string("--register-mode=") + row.mode}),
+                kDone)
+          << err_.str();
+      registry_ = plain;
+      const bool application =
+          out_.str().find("registered /services/shop/192.0.2.1:50051\n") != std::string::npos;
+      const bool interface =
+          out_.str().find("registered /dubbo/org.example.Echo/providers/tri%3A%2F%2F192.0.2.1") !=
+          std::string::npos;
+      EXPECT_EQ(application, row.application) << out_.str();
+      EXPECT_EQ(interface, row.interface) << out_.str();
+    }
+  }
 }
 
 TEST_F(ProvideTest, AddressAndNameFromTheEnvironment) {

@@ -54,12 +54,74 @@ TEST_F(ResolveTest, ProvidedByNeedsNoMapping) {
   EXPECT_EQ(Run({"resolve", "org.example.Echo", "--provided-by=nobody", "--json"}), kNotFound);
 }
 
-TEST_F(ResolveTest, OtherLevelsSayNotYet) {
-  EXPECT_EQ(Run({"resolve", "org.example.Echo", "--level=interface"}), kUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
-  EXPECT_EQ(Run({"watch", "org.example.Echo", "--level=dual"}), kUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("not yet"));
+TEST_F(ResolveTest, TheLevelIsTheOneAskedFor) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  auto a = Provider("shop", {"tri://192.0.2.1:50051/org.example.Echo?methods=echo"});
+  registry_ = plain + "?register-mode=instance";
+  auto b = Provider("shop", {"tri://192.0.2.2:50051/org.example.Echo?methods=echo"});
+  registry_ = plain;
+  const struct {
+    const char* level;
+    const char* host;
+  } kTable[] = {{"application", "192.0.2.2"}, {"interface", "192.0.2.1"}, {"dual", "192.0.2.2"}};
+  for (const auto& row : kTable) {
+    SCOPED_TRACE(row.level);
+    ASSERT_EQ(Run({"resolve", "org.example.Echo", "--json", std::string("--level=") + row.level}),
+              kDone)
+        << err_.str();
+    const Json document = Document();
+    EXPECT_EQ(document["level"].AsString(), row.level);
+    ASSERT_EQ(document["endpoints"].AsArray().size(), 1u) << out_.str();
+    EXPECT_EQ(document["endpoints"].AsArray()[0]["host"].AsString(), row.host);
+    EXPECT_EQ(document["endpoints"].AsArray()[0]["app"].AsString(), "shop");
+  }
+  // What a consumer of this URL does.
+  registry_ = plain + "?mode=dual";
+  ASSERT_EQ(Run({"resolve", "org.example.Echo", "--json"}), kDone) << err_.str();
+  EXPECT_EQ(Document()["level"].AsString(), "dual");
+  // The flag goes before the URL, whatever that says.
+  registry_ = plain + "?registry-type=service";
+  ASSERT_EQ(Run({"resolve", "org.example.Echo", "--json", "--level=interface"}), kDone)
+      << err_.str();
+  EXPECT_EQ(Document()["level"].AsString(), "interface");
+}
+
+TEST_F(ResolveTest, DualFindsWhatOneLevelHas) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  auto a = Provider("shop", {"tri://192.0.2.1:50051/org.example.Echo?methods=echo"});
+  registry_ = plain;
+  ASSERT_EQ(Run({"resolve", "org.example.Echo", "--json", "--level=dual", "--timeout=60s"}), kDone)
+      << err_.str();
+  EXPECT_EQ(Document()["endpoints"].AsArray().size(), 1u);
+  EXPECT_EQ(Run({"resolve", "org.example.Echo", "--level=application"}), kNotFound);
+  EXPECT_EQ(Run({"resolve", "org.example.None", "--level=dual", "--timeout=60s"}), kNotFound);
+  EXPECT_THAT(err_.str(), HasSubstr("at interface level"));
+}
+
+TEST_F(ResolveTest, AnUnknownLevelIsWrongUsage) {
   EXPECT_EQ(Run({"resolve", "org.example.Echo", "--level=basement"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("application, interface or dual"));
+  EXPECT_EQ(Run({"watch", "org.example.Echo", "--level=basement"}), kUsage);
+}
+
+TEST_F(ResolveTest, WatchOfTheInterfaceLevel) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  auto a = Provider("shop", {"tri://192.0.2.1:50051/org.example.Echo?methods=echo"});
+  registry_ = plain;
+  wait_for_stop_ = [&](absl::Duration) {
+    ClientOptions options;
+    options.registry = plain + "?mode=interface";
+    auto consumer = Client::Create(options, registries_);
+    EXPECT_TRUE(consumer.ok());
+    // Asked later, so the watch's own directory has heard before this one.
+    EXPECT_TRUE(
+        (*(*consumer)->consumer().Refer("org.example.Echo"))->WaitReady(absl::Seconds(10)).ok());
+    return true;
+  };
+  ASSERT_EQ(Run({"watch", "org.example.Echo", "--json", "--level=interface"}), kDone) << err_.str();
 }
 
 TEST_F(ResolveTest, WatchPrintsEachChange) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <sstream>
+#include <string>
 
 namespace signpost::cli {
 namespace {
@@ -43,6 +44,32 @@ TEST(CompleteOptionsTest, TheRegistryOfAFlagThenOfDubbosNamesThenTheDefault) {
             DefaultRegistry() + "?group=blue");
   unsetenv("DUBBO_REGISTRY_GROUP");
   EXPECT_EQ(err.str().empty(), DefaultRegistry() == "signpost://127.0.0.1:2280") << err.str();
+}
+
+TEST(WithLevelsTest, ReplacesWhatTheUrlsSay) {
+  const struct {
+    const char* registry;
+    const char* wanted;
+  } kTable[] = {
+      {"zookeeper://192.0.2.1:2181", "zookeeper://192.0.2.1:2181?mode=dual"},
+      {"zookeeper://192.0.2.1:2181?mode=interface&session=5000",
+       "zookeeper://192.0.2.1:2181?mode=dual&session=5000"},
+      {"zookeeper://u:p4ss@192.0.2.1:2181?registry-type=service",
+       "zookeeper://u:p4ss@192.0.2.1:2181?mode=dual"},
+      {"service-discovery-registry://192.0.2.1:2181?registry=zookeeper",
+       "zookeeper://192.0.2.1:2181?mode=dual"},
+      {"zookeeper://192.0.2.1:2181|memory://x",
+       "zookeeper://192.0.2.1:2181?mode=dual|memory://x?mode=dual"},
+      {"embedded:///tmp/x", "embedded:///tmp/x?mode=dual"},
+  };
+  for (const auto& row : kTable) {
+    const auto registry = WithLevels(row.registry, "mode", "dual");
+    ASSERT_TRUE(registry.ok()) << row.registry << ": " << registry.status();
+    EXPECT_EQ(*registry, row.wanted);
+  }
+  const absl::Status bad = WithLevels("u:p4ss@192.0.2.1", "mode", "dual").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(bad)) << bad;
+  EXPECT_EQ(bad.ToString().find("p4ss"), std::string::npos) << bad;
 }
 
 }  // namespace
