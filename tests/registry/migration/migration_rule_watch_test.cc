@@ -175,7 +175,7 @@ TEST_F(MigrationRuleWatchTest, ARuleThatIsNoneLeavesThePreviousOneAndIsSaidOnce)
   EXPECT_EQ(proportion(), 30);
   EXPECT_THAT(log_.lines(), SizeIs(2));
   EXPECT_THAT(state(), HasSubstr("proportion: '101'"));
-  // One that is none is not left standing by its end either.
+  // A good one ends the fault.
   Write("proportion: 40");
   EXPECT_THAT(told_, ElementsAre(-1, 30, 40));
   EXPECT_TRUE(watch_->state().ok());
