@@ -74,7 +74,8 @@ void MigrationRuleWatch::OnItem(const absl::StatusOr<ConfigItem>& item) {
       if (rule.ok()) {
         Use(*std::move(rule));
       } else {
-        warning = absl::StrCat(state_.message(), "; the previous rule stays");
+        warning = absl::StrCat(state_.message(), rule_ == nullptr ? "; none holds for now"
+                                                                  : "; the previous rule stays");
         if (rule_ == nullptr) Use(MigrationRule());
       }
     }

@@ -2,8 +2,8 @@
 //
 // A pure machine: facts and time in, a decision out. Decide again whenever settings or facts
 // change, and at `next_look`; deciding twice from the same facts changes nothing. The decision
-// depends on the present settings and facts, on the step in force, and on since when another FORCE
-// step is wanted; not on the order in which lists came.
+// depends on the present settings and facts, on the settings in force, and on since when another
+// FORCE step is wanted; not on the order in which lists came.
 //
 // APPLICATION_FIRST: both levels are subscribed to. The application level serves if it has an
 //   address and no smaller share of the interface level's than the threshold; then `proportion`
@@ -12,8 +12,8 @@
 // FORCE_INTERFACE, FORCE_APPLICATION: only that level is subscribed to. The first step of a service
 //   holds at once. Later the level that served goes on while the target is subscribed to as well,
 //   until the target is known, the delay is over, and `force` is set or the target has the
-//   threshold's share of the other's addresses. Until then step and proportion stay as they were.
-//   No agreement: that is looked at again whenever a list changes.
+//   threshold's share of the other's addresses. Until then step, threshold and proportion stay as
+//   they were. No agreement: that is looked at again whenever a list changes.
 //
 // Source: MigrationRuleHandler, MigrationInvoker, DefaultMigrationAddressComparator of Dubbo 3.3;
 //   docs/migration.md says what differs.
@@ -57,7 +57,7 @@ struct MigrationDecision {
   // Whose list is the service's: the application level's unless `proportion` is 0.
   DiscoveryLevel primary = DiscoveryLevel::kApplication;
   // Percent of the calls that go to the application level now: 100 all, 0 none; between only while
-  // both levels serve.
+  // both levels serve, or neither of them does.
   int proportion = 100;
   // A call whose level has no address goes to the other one. False: that level alone counts.
   bool fall_back = true;
