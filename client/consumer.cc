@@ -1,12 +1,12 @@
 #include "signpost/client/consumer.h"
 
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/service_key.h"
 #include "signpost/common/status.h"
@@ -32,6 +32,14 @@ Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::s
   set("protocol", options.protocol);
   set("provided-by", options.provided_by);
   set("loadbalance", options.balancer);
+  const MigrationFields& migration = options.migration;
+  if (migration.step) set("migration.step", std::string(MigrationStepName(*migration.step)));
+  if (migration.threshold) set("migration.threshold", absl::StrCat(*migration.threshold));
+  if (migration.proportion) set("migration.promotion", absl::StrCat(*migration.proportion));
+  if (migration.delay) {
+    set("migration.delay", absl::StrCat(absl::ToInt64Seconds(*migration.delay)));
+  }
+  if (migration.force) set("migration.force", *migration.force ? "true" : "false");
   if (address != nullptr) {
     // A process without an address of its own may call others all the same.
     if (const auto seen = address->Complete(Url(parts)); seen.ok()) parts.host = seen->host();
@@ -42,12 +50,10 @@ Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::s
 }  // namespace
 
 struct Consumer::State {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-
   Parts parts;
   Mutex mutex;
   bool closed = false;
-  std::map<Key, std::weak_ptr<Directory>> directories;
+  std::map<std::string, std::weak_ptr<Directory>> directories;  // by the consumer's URL
 };
 
 Consumer::Consumer(Parts parts) : state_(std::make_shared<State>()) {
@@ -60,8 +66,6 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
   if (!key.ok()) return Annotate(key.status(), absl::StrCat("refer '", service, "'"));
   ReferOptions options = asked;
   if (options.balancer.empty()) options.balancer = state_->parts.balancer;
-  const State::Key id(key->ToString(), options.protocol, options.provided_by, options.balancer);
-
   State& state = *state_;
   // Not under the lock: it may ask the resolver.
   Url url = ConsumerUrl(*key, options, state.parts.app, state.parts.address.get());
@@ -74,7 +78,7 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
   for (auto it = state.directories.begin(); it != state.directories.end();) {
     it = it->second.expired() ? state.directories.erase(it) : std::next(it);
   }
-  std::weak_ptr<Directory>& slot = state.directories[id];
+  std::weak_ptr<Directory>& slot = state.directories[url.ToFullString()];
   std::shared_ptr<Directory> known = slot.lock();
   if (known != nullptr && !known->closed()) return known;
 

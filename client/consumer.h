@@ -17,6 +17,7 @@
 #include "signpost/client/centre_registries.h"
 #include "signpost/client/directory.h"
 #include "signpost/common/executor.h"
+#include "signpost/registry/migration/migration_rule.h"
 #include "signpost/router/router.h"
 
 namespace signpost {
@@ -25,6 +26,9 @@ struct ReferOptions {
   std::string protocol;     // Default: any. `a,b`: any of
   std::string provided_by;  // Applications, comma list; no mapping is read. Default: none
   std::string balancer;     // Default: the client's, else Dubbo's `random`
+  // Of dual mode, where the rule in the config centre says nothing. Default:
+  // ClientOptions::migration
+  MigrationFields migration;
 };
 
 class Consumer {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -17,9 +18,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "signpost/client/option_file.h"
+#include "signpost/client/registry_plan.h"
 #include "signpost/common/service_instance.h"
 #include "signpost/common/status.h"
 #include "signpost/common/url.h"
+#include "signpost/registry/migration/migration_rule.h"
 
 namespace signpost {
 namespace {
@@ -36,6 +39,9 @@ constexpr const char* kKeys[] = {
     "dubbo.application.environment",
     "dubbo.application.metadata-type",
     "dubbo.application.register-mode",
+    "dubbo.application.migration.step",
+    "dubbo.application.migration.threshold",
+    "dubbo.application.service-discovery.migration",
     "dubbo.labels",
     "dubbo.registry.address",
     "dubbo.registry.protocol",
@@ -177,6 +183,7 @@ class Loader {
     if (status.ok()) status = Address(options.address);
     if (status.ok()) status = Advertised(environment, options.address);
     if (status.ok()) status = Balancer(options.balancer);
+    if (status.ok()) status = Migration(options.migration);
     return status;
   }
 
@@ -264,13 +271,37 @@ class Loader {
       if (!IsScheme(protocol->value)) return Bad(*protocol, "no scheme such as `zookeeper`");
       address.value = absl::StrCat(protocol->value, "://", address.value);
     }
-    absl::StatusOr<Url> url = Url::Parse(address.value);
-    if (!url.ok()) return Annotate(url.status(), address.where);
-    const Url plain = *url;
-    if (absl::Status status = Parameters(home, *url); !status.ok()) return status;
-    if (absl::Status status = Credentials(home, *url); !status.ok()) return status;
-    // Untouched it stays as it was written.
-    registry = *url == plain ? address.value : url->ToFullString();
+    std::vector<std::string> urls;
+    for (absl::string_view text : SplitRegistries(address.value)) {
+      absl::StatusOr<Url> url = Url::Parse(text);
+      if (!url.ok()) return Annotate(url.status(), address.where);
+      const Url plain = *url;
+      if (absl::Status status = Parameters(home, *url); !status.ok()) return status;
+      if (absl::Status status = Credentials(home, *url); !status.ok()) return status;
+      // Untouched it stays as it was written.
+      urls.push_back(*url == plain ? std::string(text) : url->ToFullString());
+    }
+    registry = absl::StrJoin(urls, "|");
+    return absl::OkStatus();
+  }
+
+  absl::Status Migration(MigrationOptions& migration) const {
+    const Setting* step = Find("dubbo.application.migration.step");
+    if (step == nullptr) step = Find("dubbo.application.service-discovery.migration");
+    if (step != nullptr && migration.step == MigrationOptions().step) {
+      if (!step->fault.ok()) return step->fault;
+      absl::StatusOr<MigrationStep> parsed = ParseMigrationStep(step->value);
+      if (!parsed.ok()) return Bad(*step, parsed.status().message());
+      migration.step = *parsed;
+    }
+    const Setting* threshold = Find("dubbo.application.migration.threshold");
+    if (threshold != nullptr && migration.threshold == MigrationOptions().threshold) {
+      if (!threshold->fault.ok()) return threshold->fault;
+      if (!absl::SimpleAtod(threshold->value, &migration.threshold) ||
+          !(migration.threshold >= 0) || std::isinf(migration.threshold)) {
+        return Bad(*threshold, "not a number from 0 on");
+      }
+    }
     return absl::OkStatus();
   }
 

@@ -24,18 +24,6 @@ bool BeginsUrl(absl::string_view text) {
          absl::StartsWith(text.substr(colon), ":/");
 }
 
-std::vector<absl::string_view> SplitUrls(absl::string_view text) {
-  std::vector<absl::string_view> urls;
-  size_t begin = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] != '|' && text[i] != ';') || !BeginsUrl(text.substr(i + 1))) continue;
-    urls.push_back(text.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  urls.push_back(text.substr(begin));
-  return urls;
-}
-
 absl::Status Bad(const Url& url, absl::string_view key, absl::string_view known) {
   return absl::InvalidArgumentError(absl::StrCat("registry ", url.ToString(), ": parameter ", key,
                                                  "=", url.Get(key), "; known: ", known));
@@ -138,6 +126,18 @@ void Add(ServiceLevels& levels, const ServiceLevels& more) {
 
 }  // namespace
 
+std::vector<absl::string_view> SplitRegistries(absl::string_view text) {
+  std::vector<absl::string_view> urls;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((text[i] != '|' && text[i] != ';') || !BeginsUrl(text.substr(i + 1))) continue;
+    urls.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  urls.push_back(text.substr(begin));
+  return urls;
+}
+
 bool IsRemoteRegistry(const Url& url) {
   return url.protocol() != "embedded" && url.protocol() != "memory" && url.protocol() != "file";
 }
@@ -145,7 +145,7 @@ bool IsRemoteRegistry(const Url& url) {
 absl::StatusOr<std::vector<RegistryPlan>> PlanRegistries(absl::string_view text) {
   std::vector<RegistryPlan> plans;
   std::vector<std::string> identities;
-  for (absl::string_view one : SplitUrls(text)) {
+  for (absl::string_view one : SplitRegistries(text)) {
     absl::StatusOr<Url> url = ParseRegistry(one);
     if (!url.ok()) return url.status();
     absl::StatusOr<RegistryPlan> plan = PlanOf(*std::move(url));

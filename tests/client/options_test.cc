@@ -117,6 +117,26 @@ std::vector<Row> Rows() {
       Parameter("dubbo.application.register-mode", "DUBBO_APPLICATION_REGISTER_MODE",
                 "register-mode", {"all", "instance", "interface"}),
       Parameter("dubbo.registry.parameters.rootPath", "", "rootPath", {"/a", "", "/c"}),
+      {"dubbo.application.migration.step",
+       "DUBBO_APPLICATION_MIGRATION_STEP",
+       [](ClientOptions& o, const std::string& v) { o.migration.step = *ParseMigrationStep(v); },
+       [](const ClientOptions& o) { return std::string(MigrationStepName(o.migration.step)); },
+       {"FORCE_INTERFACE", "FORCE_APPLICATION", "FORCE_INTERFACE"},
+       "APPLICATION_FIRST"},
+      {"dubbo.application.service-discovery.migration",
+       "DUBBO_APPLICATION_SERVICE_DISCOVERY_MIGRATION",
+       [](ClientOptions& o, const std::string& v) { o.migration.step = *ParseMigrationStep(v); },
+       [](const ClientOptions& o) { return std::string(MigrationStepName(o.migration.step)); },
+       {"FORCE_INTERFACE", "FORCE_APPLICATION", "FORCE_INTERFACE"},
+       "APPLICATION_FIRST"},
+      {"dubbo.application.migration.threshold",
+       "DUBBO_APPLICATION_MIGRATION_THRESHOLD",
+       [](ClientOptions& o, const std::string& v) {
+         EXPECT_TRUE(absl::SimpleAtod(v, &o.migration.threshold));
+       },
+       [](const ClientOptions& o) { return absl::StrCat(o.migration.threshold); },
+       {"0.5", "1", "2.5"},
+       "0"},
       {"dubbo.registry.username",
        "DUBBO_REGISTRY_USERNAME",
        [](ClientOptions& o, const std::string& v) {
@@ -284,6 +304,24 @@ TEST(OptionsTest, WhichFile) {
   const absl::Status missing = Load({}, {{"SIGNPOST_CONFIG", "nowhere.yaml"}}).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(absl::StrContains(missing.message(), "nowhere.yaml"));
+}
+
+TEST(OptionsTest, EachOfSeveralRegistriesIsCompleted) {
+  const auto options = Load({}, {{"DUBBO_REGISTRY_ADDRESS", "zookeeper://a:1|zookeeper://b:2"},
+                                 {"DUBBO_REGISTRY_GROUP", "g"}});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->registry, "zookeeper://a:1?group=g|zookeeper://b:2?group=g");
+}
+
+TEST(OptionsTest, AMigrationThatIsNoneIsRefused) {
+  for (const auto& [variable, value] :
+       std::map<std::string, std::string>{{"DUBBO_APPLICATION_MIGRATION_STEP", "APPLICATION_FORCE"},
+                                          {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "-2"},
+                                          {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "nan"}}) {
+    const absl::Status status = Load({}, {{variable, value}}).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), variable)) << status;
+  }
 }
 
 TEST(OptionsTest, TheProcessEnvironmentIsTheDefault) {
