@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
@@ -314,10 +315,10 @@ TEST(OptionsTest, EachOfSeveralRegistriesIsCompleted) {
 }
 
 TEST(OptionsTest, AMigrationThatIsNoneIsRefused) {
-  for (const auto& [variable, value] :
-       std::map<std::string, std::string>{{"DUBBO_APPLICATION_MIGRATION_STEP", "APPLICATION_FORCE"},
-                                          {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "-2"},
-                                          {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "nan"}}) {
+  for (const auto& [variable, value] : std::vector<std::pair<std::string, std::string>>{
+           {"DUBBO_APPLICATION_MIGRATION_STEP", "APPLICATION_FORCE"},
+           {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "-2"},
+           {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "nan"}}) {
     const absl::Status status = Load({}, {{variable, value}}).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), variable)) << status;
