@@ -179,9 +179,15 @@ void AddressSource::Stop() {
       interface_.registry->Unregister(ConsumerNode(), CallOptions(), [](const absl::Status&) {});
     }
   }
+  // Whoever keeps a closed Directory keeps no registry by it.
   executor_->Post([self = shared_from_this()] {
     self->executor_->Cancel(self->timer_);
     self->timer_ = 0;
+    for (Level* level : {&self->application_, &self->interface_}) {
+      level->configured = nullptr;
+      level->registry = nullptr;
+    }
+    self->centre_ = CentreRegistries();
   });
 }
 

@@ -92,7 +92,7 @@ class AddressSource final : public std::enable_shared_from_this<AddressSource> {
   void DecideLevels();
   Url ConsumerNode() const;
 
-  const CentreRegistries centre_;
+  CentreRegistries centre_;  // empty once stopped
   const std::shared_ptr<Executor> executor_;
   const Url consumer_;
   const ServiceKey service_;

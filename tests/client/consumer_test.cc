@@ -210,6 +210,7 @@ TEST_F(ConsumerTest, CloseClosesDirectories) {
   EXPECT_EQ(consumer.Refer("org.example.Greeter").status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(registry_->unsubscribed, 1);
+  executor_->RunUntilIdle();
   EXPECT_EQ(registry_.use_count(), 1);
 }
 
