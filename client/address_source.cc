@@ -1,5 +1,6 @@
 #include "signpost/client/address_source.h"
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -279,8 +280,13 @@ void AddressSource::DecideLevels() {
   Subscribe(DiscoveryLevel::kInterface, decision.subscribe_interface);
   choice_.proportion = decision.proportion;
   choice_.fall_back = decision.fall_back;
-  if (choice_.why != decision.why) {
-    choice_.why = decision.why;
+  choice_.why = decision.why;
+  // Where calls go, and not each address that comes or leaves.
+  const bool serves = facts.application_level.addresses + facts.interface_level.addresses > 0;
+  const auto goes =
+      std::make_tuple(decision.step, decision.switching, decision.primary, decision.proportion);
+  if (serves && told_ != goes) {
+    told_ = goes;
     Log(LogLevel::kInfo, absl::StrCat(routing_.service, ": ", decision.why));
   }
   executor_->Cancel(timer_);

@@ -12,7 +12,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -109,6 +111,8 @@ class AddressSource final : public std::enable_shared_from_this<AddressSource> {
   MigrationRuleWatch::RulePtr rule_;  // null: not known yet
   MigrationFields url_fields_;
   MigrationState migration_;
+  // What the log last said of where calls go.
+  std::optional<std::tuple<MigrationStep, bool, DiscoveryLevel, int>> told_;
   Executor::TimerId timer_ = 0;
   bool configurators_known_;
   LevelChoice choice_;

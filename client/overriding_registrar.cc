@@ -13,6 +13,11 @@
 #include "signpost/common/log.h"
 
 namespace signpost::client_internal {
+namespace {
+
+constexpr absl::Duration kHold = absl::Seconds(1);
+
+}  // namespace
 
 // All of it on the executor.
 class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
@@ -35,6 +40,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     }
     Await(exported, options, std::move(done));
     if (!first) return;
+    ++unknown_;
     exported->watch =
         configurators_(provider, [weak = weak_from_this(), held = std::weak_ptr<Export>(exported)](
                                      const std::shared_ptr<const ConfiguratorSet>& configurators) {
@@ -73,7 +79,8 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
   struct Export {
     explicit Export(Url url) : original(std::move(url)) {}
     const Url original;
-    std::optional<Url> registered;  // none until the rules are known
+    std::optional<Url> wanted;      // none until the rules are known
+    std::optional<Url> registered;  // none before it was registered first
     std::map<uint64_t, Waiting> waiting;
     Subscription watch;
   };
@@ -122,16 +129,9 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     Url wanted =
         configurators.Apply(exported.original, ConfiguratorTarget::OfProvider(exported.original));
     if (!exported.registered.has_value()) {
-      exported.registered = std::move(wanted);
-      // Even if all have given up: it is to be registered.
-      if (exported.waiting.empty()) {
-        registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
-      }
-      for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
-        Release(waiting);
-        waiting.options.timeout = waiting.end - executor_->clock().MonotonicNow();
-        registrar_->Register(*exported.registered, waiting.options, std::move(waiting.done));
-      }
+      const bool first = !exported.wanted.has_value();
+      exported.wanted = std::move(wanted);
+      if (first) NoLongerUnknown();
       return;
     }
     if (wanted == *exported.registered) return;
@@ -142,6 +142,41 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
     if (IsRegisteredAs(before)) return;
     registrar_->Unregister(before, CallOptions(), [](const absl::Status&) {});
+  }
+
+  // What a process exports together is registered together: each part by itself would be a revision
+  // of its own. One whose rules are slow to come keeps the others for a moment only.
+  void NoLongerUnknown() {
+    if (--unknown_ == 0) return RegisterKnown();
+    if (hold_ != 0) return;
+    hold_ = executor_->PostAfter(kHold, [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->RegisterKnown();
+    });
+  }
+
+  void RegisterKnown() {
+    executor_->Cancel(hold_);
+    hold_ = 0;
+    std::vector<std::shared_ptr<Export>> known;
+    for (const auto& [text, exported] : exports_) {
+      if (exported->wanted.has_value() && !exported->registered.has_value()) {
+        known.push_back(exported);
+      }
+    }
+    for (const std::shared_ptr<Export>& exported : known) RegisterFirst(*exported);
+  }
+
+  void RegisterFirst(Export& exported) {
+    exported.registered = *exported.wanted;
+    // Even if all have given up: it is to be registered.
+    if (exported.waiting.empty()) {
+      registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
+    }
+    for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
+      Release(waiting);
+      waiting.options.timeout = waiting.end - executor_->clock().MonotonicNow();
+      registrar_->Register(*exported.registered, waiting.options, std::move(waiting.done));
+    }
   }
 
   // Rules may make one URL of two exports; it stays until neither wants it.
@@ -156,6 +191,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
       Release(waiting);
       std::move(waiting.done)(absl::OkStatus());
     }
+    if (!exported.wanted.has_value()) NoLongerUnknown();
   }
 
   const std::shared_ptr<Executor> executor_;
@@ -163,6 +199,8 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
   const WatchConfigurators configurators_;
   std::map<std::string, std::shared_ptr<Export>> exports_;  // by the full text of the URL
   uint64_t last_waiting_ = 0;
+  size_t unknown_ = 0;  // exports without `wanted`
+  Executor::TimerId hold_ = 0;
 };
 
 OverridingRegistrar::OverridingRegistrar(std::shared_ptr<Executor> executor,

@@ -4,7 +4,8 @@
 // Rules act on the URL as it was exported, so one that is taken back restores it. A change that
 // leads to another URL registers that one first and then takes the old one off, so that there is
 // always one; a change that leads to the same URL writes nothing. Before the rules of a service are
-// known, or known to be out of reach, it is not registered.
+// known, or known to be out of reach, it is not registered; what is exported together is registered
+// together, but nothing waits longer than 1 s for the rules of others.
 //
 // Threads: all methods from any thread; callbacks on the control executor.
 // Errors: of the Registrar behind it; kDeadlineExceeded also while the rules are not known.

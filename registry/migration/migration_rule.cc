@@ -30,7 +30,9 @@ absl::Status IsNot(absl::string_view text, absl::string_view what) {
 
 absl::StatusOr<double> ParseThreshold(absl::string_view text) {
   double value = 0;
-  const bool valid = absl::SimpleAtod(text, &value) && std::isfinite(value);
+  // Not the hexadecimal numbers that SimpleAtod takes.
+  const bool valid = text.find_first_of("xX") == absl::string_view::npos &&
+                     absl::SimpleAtod(text, &value) && std::isfinite(value);
   if (!valid || (value < 0 && value != -1)) return IsNot(text, "a number >= 0, nor -1");
   return value;
 }

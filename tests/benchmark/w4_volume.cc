@@ -106,6 +106,8 @@ absl::StatusOr<std::map<std::string, Count>> Measure(const Mode& mode, int provi
     options.app = kApp;
     options.registry = absl::StrCat("zookeeper://", server.address(), "?", mode.parameters);
     options.metadata = mode.metadata;
+    // All exports become one revision, however slow the machine is.
+    options.debounce = absl::Seconds(3);
     if (options.metadata == "local") options.metadata_protocols = {ThriftMetadata()};
     auto client = Client::Create(std::move(options), registries);
     if (!client.ok()) return client.status();
@@ -115,8 +117,10 @@ absl::StatusOr<std::map<std::string, Count>> Measure(const Mode& mode, int provi
                           k / 250, 1 + k % 250, Interface(j), Methods(j)));
       if (!exported.ok()) return exported;
     }
-    if (absl::Status ready = (*client)->Start(kPatience); !ready.ok()) return ready;
     clients.push_back(*std::move(client));
+  }
+  for (const auto& client : clients) {
+    if (absl::Status ready = client->Start(kPatience); !ready.ok()) return ready;
   }
   std::map<std::string, Count> parts;
   RawZookeeper zookeeper(server.address());

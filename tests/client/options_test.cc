@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
@@ -124,20 +123,6 @@ std::vector<Row> Rows() {
        [](const ClientOptions& o) { return std::string(MigrationStepName(o.migration.step)); },
        {"FORCE_INTERFACE", "FORCE_APPLICATION", "FORCE_INTERFACE"},
        "APPLICATION_FIRST"},
-      {"dubbo.application.service-discovery.migration",
-       "DUBBO_APPLICATION_SERVICE_DISCOVERY_MIGRATION",
-       [](ClientOptions& o, const std::string& v) { o.migration.step = *ParseMigrationStep(v); },
-       [](const ClientOptions& o) { return std::string(MigrationStepName(o.migration.step)); },
-       {"FORCE_INTERFACE", "FORCE_APPLICATION", "FORCE_INTERFACE"},
-       "APPLICATION_FIRST"},
-      {"dubbo.application.migration.threshold",
-       "DUBBO_APPLICATION_MIGRATION_THRESHOLD",
-       [](ClientOptions& o, const std::string& v) {
-         EXPECT_TRUE(absl::SimpleAtod(v, &o.migration.threshold));
-       },
-       [](const ClientOptions& o) { return absl::StrCat(o.migration.threshold); },
-       {"0.5", "1", "2.5"},
-       "0"},
       {"dubbo.registry.username",
        "DUBBO_REGISTRY_USERNAME",
        [](ClientOptions& o, const std::string& v) {
@@ -305,24 +290,6 @@ TEST(OptionsTest, WhichFile) {
   const absl::Status missing = Load({}, {{"SIGNPOST_CONFIG", "nowhere.yaml"}}).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(absl::StrContains(missing.message(), "nowhere.yaml"));
-}
-
-TEST(OptionsTest, EachOfSeveralRegistriesIsCompleted) {
-  const auto options = Load({}, {{"DUBBO_REGISTRY_ADDRESS", "zookeeper://a:1|zookeeper://b:2"},
-                                 {"DUBBO_REGISTRY_GROUP", "g"}});
-  ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_EQ(options->registry, "zookeeper://a:1?group=g|zookeeper://b:2?group=g");
-}
-
-TEST(OptionsTest, AMigrationThatIsNoneIsRefused) {
-  for (const auto& [variable, value] : std::vector<std::pair<std::string, std::string>>{
-           {"DUBBO_APPLICATION_MIGRATION_STEP", "APPLICATION_FORCE"},
-           {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "-2"},
-           {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "nan"}}) {
-    const absl::Status status = Load({}, {{variable, value}}).status();
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    EXPECT_TRUE(absl::StrContains(status.message(), variable)) << status;
-  }
 }
 
 TEST(OptionsTest, TheProcessEnvironmentIsTheDefault) {

@@ -29,7 +29,7 @@ class LocalMetadataTest : public testing::Test {
     const absl::Status started = server_.Start();
     ASSERT_TRUE(started.ok()) << started;
     ASSERT_TRUE(AddZookeeper(registries_).ok());
-    registry_ = absl::StrCat("zookeeper://", server_.address(), "?session=2000");
+    registry_ = absl::StrCat("zookeeper://", server_.address(), "?session=2000&mode=application");
   }
   std::unique_ptr<Client> Open(const std::string& app, const std::string& metadata) {
     ClientOptions options;
