@@ -117,12 +117,6 @@ std::vector<Row> Rows() {
       Parameter("dubbo.application.register-mode", "DUBBO_APPLICATION_REGISTER_MODE",
                 "register-mode", {"all", "instance", "interface"}),
       Parameter("dubbo.registry.parameters.rootPath", "", "rootPath", {"/a", "", "/c"}),
-      {"dubbo.application.migration.step",
-       "DUBBO_APPLICATION_MIGRATION_STEP",
-       [](ClientOptions& o, const std::string& v) { o.migration.step = *ParseMigrationStep(v); },
-       [](const ClientOptions& o) { return std::string(MigrationStepName(o.migration.step)); },
-       {"FORCE_INTERFACE", "FORCE_APPLICATION", "FORCE_INTERFACE"},
-       "APPLICATION_FIRST"},
       {"dubbo.registry.username",
        "DUBBO_REGISTRY_USERNAME",
        [](ClientOptions& o, const std::string& v) {

@@ -81,14 +81,15 @@ class AclTest : public testing::Test {
     return client.Start(absl::Seconds(30));
   }
 
-  // Registered with svc:p4ss; mapping, documents and instance in `paths_`.
+  // Registered with svc:p4ss; mapping, documents, instance and provider node in `paths_`.
   std::unique_ptr<Client> Provider(const std::string& url) {
     auto client = Open(url);
     const absl::Status status = Provide(*client);
     EXPECT_TRUE(status.ok()) << status;
     paths_ = client->provider().registered().paths;
-    EXPECT_GE(paths_.size(), 3u);
-    EXPECT_EQ(paths_.back(), kInstance);
+    EXPECT_GE(paths_.size(), 4u);
+    EXPECT_THAT(paths_, testing::Contains(kInstance));
+    EXPECT_THAT(paths_, testing::Contains(testing::HasSubstr("/providers/tri%3A%2F%2F")));
     return client;
   }
 

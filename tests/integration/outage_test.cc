@@ -32,10 +32,10 @@ class OutageTest : public testing::Test {
     registry_ = absl::StrCat("zookeeper://", server_.address(), "?session=2000");
   }
 
-  std::unique_ptr<Client> Open(const std::string& app) {
+  std::unique_ptr<Client> Open(const std::string& app, const std::string& parameters = "") {
     ClientOptions options;
     options.app = app;
-    options.registry = registry_;
+    options.registry = registry_ + parameters;
     auto client = Client::Create(options, registries_);
     EXPECT_TRUE(client.ok()) << client.status();
     return *std::move(client);
@@ -221,7 +221,8 @@ TEST_F(OutageTest, AConsumerLeavesNoLitter) {
     return at == std::string::npos ? words : words.substr(at, words.find('\n', at) - at);
   };
   const std::string before = nodes();
-  auto consumer = Open("consumer");
+  // At interface level consumers are to be seen, as Dubbo's are.
+  auto consumer = Open("consumer", "&mode=application");
   auto directory = consumer->consumer().Refer(kService);
   ASSERT_TRUE(directory.ok());
   EXPECT_EQ((*directory)->WaitReady(absl::Seconds(2)).code(), absl::StatusCode::kNotFound);

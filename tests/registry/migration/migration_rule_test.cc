@@ -273,7 +273,7 @@ TEST(MigrationRuleTest, WhatIsNoRuleIsRefused) {
       {"base: &b {delay: 1}\n<<: *b\n", "merge keys"},
       {"step: !java/lang.String FORCE_INTERFACE\n", "custom tag"},
       {"step: *nowhere\n", "YAML"},
-      {"step: 'FORCE_INTERFACE\n", "YAML"},
+      {"step: 'FORCE_INTERFACE\n", "step"},
       {"interfaces: [\n", "YAML"},
       {"}", "YAML"},
       {std::string("step: FORCE_INTERFACE\0\n", 23), "UTF-8"},
