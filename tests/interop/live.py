@@ -40,10 +40,10 @@ def environment():
     return result
 
 
-def listener():
+def listener(host="127.0.0.1"):
     """A socket that accepts and says nothing, as a provider that is busy."""
-    result = socket.socket()
-    result.bind(("127.0.0.1", 0))
+    result = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    result.bind((host, 0))
     result.listen(64)
     return result
 
@@ -107,6 +107,10 @@ class Consumer(Process):
 
     def wait(self, test, seconds):
         """Waits for a list of addresses that passes; the seconds it took."""
+        return self.wait_rows(lambda rows: test({row["address"] for row in rows}), seconds)
+
+    def wait_rows(self, test, seconds):
+        """The same with all that the peer says of each address."""
         started = time.monotonic()
         rows = []
         while True:
@@ -119,10 +123,10 @@ class Consumer(Process):
             except ValueError:
                 continue
             if "address" in row:
-                rows.append(row["address"])
+                rows.append(row)
             elif "addresses" in row:
-                self.seen.append(sorted(rows))
-                if test(set(rows)):
+                self.seen.append(sorted(row["address"] for row in rows))
+                if test(rows):
                     return time.monotonic() - started
                 rows = []
 
