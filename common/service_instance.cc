@@ -114,7 +114,6 @@ std::string ToCuratorJson(const ServiceInstance& instance) {
   json.Set("address", BracketHost(instance.host));
   json.Set("port", int64_t{instance.port});
   json.Set("payload", std::move(payload));
-  json.Set("registrationTimeUTC", instance.registration_time_ms);
   return json.Print();
 }
 

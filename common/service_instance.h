@@ -59,7 +59,8 @@ struct ServiceInstance {
 
 // The node's data: the fields that Dubbo Java and dubbo-go read, in Java's order. Left out is what
 // follows from others (id, payload.id, payload.name) or says nothing (sslPort, uriSpec,
-// serviceType): every instance would have it (docs/formats/instance.md).
+// serviceType), and registrationTimeUTC, for which there is `timestamp`: every instance would have
+// it (docs/formats/instance.md).
 std::string ToCuratorJson(const ServiceInstance& instance);
 
 // Tolerant: unknown fields, missing @class, numbers as text, bracketed addresses. An error for

@@ -48,14 +48,13 @@ void MergeEndpoint(const Url& url, CollectedMetadata& collected) {
   collected.endpoints.emplace_back(url.protocol(), url.port());
 }
 
-// What consumers know without it: Dubbo Java has these from the service itself, the application and
-// the call, before it looks at the parameters; dubbo-go does not read them. One document has them
+// What consumers know without it: Dubbo Java has these from the service itself and the call, before
+// it looks at the parameters; dubbo-go does not read them. One document has them
 // once for each service, and Java's are a third larger for it.
-void LeaveOutImplied(const std::string& app, ServiceInfo& service) {
+void LeaveOutImplied(ServiceInfo& service) {
   const std::pair<const char*, std::string> kImplied[] = {
-      {"application", app},       {"interface", service.name},  {"side", "provider"},
-      {"group", service.group},   {"version", service.version}, {"path", service.path},
-      {"dubbo", kProtocolVersion}};
+      {"interface", service.name},  {"side", "provider"},   {"group", service.group},
+      {"version", service.version}, {"path", service.path}, {"dubbo", kProtocolVersion}};
   for (const auto& [key, value] : kImplied) {
     auto it = service.params.find(key);
     if (it != service.params.end() && it->second == value) service.params.erase(it);
@@ -101,7 +100,9 @@ CollectedMetadata MetadataCollector::Build() {
   for (const Url& url : urls_) {
     if (collected.host.empty()) collected.host = UnbracketHost(url.host());
     ServiceInfo service = ServiceInfoFromUrl(url);
-    LeaveOutImplied(app_, service);
+    // dubbo-go's tag router looks for it there.
+    service.params.emplace("application", app_);
+    LeaveOutImplied(service);
     const std::string match_key = service.match_key();
     if (service.path != service.name) {
       collected.warnings.push_back(absl::StrCat("service ", match_key, " has path ", service.path,

@@ -51,8 +51,9 @@ class MetadataCollector {
   const std::vector<Url>& urls() const { return urls_; }
 
   // Clears dirty(). The revision does not depend on the order of exports, nor on pid, times or
-  // addresses. Parameters that only repeat what the document says elsewhere (application,
-  // interface, side, group, version, path, dubbo=2.0.2) are left out.
+  // addresses. Parameters that only repeat what the document says elsewhere (interface,
+  // side, group, version, path, dubbo=2.0.2) are left out; application is filled in where the URL
+  // has none.
   //
   // Two ports for one protocol: each service keeps its port in the document, but dubbo.endpoints
   // has room for one, the first; dubbo-go looks only there. Named in `warnings`.

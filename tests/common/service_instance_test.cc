@@ -47,7 +47,7 @@ constexpr char kLean[] =
     R"("payload":{"@class":"org.apache.dubbo.registry.zookeeper.ZookeeperInstance",)"
     R"("metadata":{"dubbo.endpoints":"[{\"port\":23000,\"protocol\":\"dubbo\"}]",)"
     R"("dubbo.metadata.revision":"r1","dubbo.metadata.storage-type":"remote",)"
-    R"("timestamp":"1796006862162"}},"registrationTimeUTC":1796006862162})";
+    R"("timestamp":"1796006862162"}}})";
 
 TEST(ServiceInstanceTest, WritesTheLeanBytesAndReadsTheWholeOnes) {
   EXPECT_EQ(ToCuratorJson(Recommended()), kLean);

@@ -283,7 +283,8 @@ TEST_F(AclTest, AFolderOfAnotherUserIsNamed) {
   auto right = Provider(UrlOf("svc:p4ss"));
   ClientOptions options;
   options.app = "billing";
-  options.registry = UrlOf("ann:0ther");
+  // One level, so that there is one place to name.
+  options.registry = UrlOf("ann:0ther") + "&register-mode=instance";
   auto client = Client::Create(options, registries_);
   ASSERT_TRUE(client.ok()) << client.status();
   ASSERT_TRUE((*client)->provider().Export("tri://192.0.2.9:1/org.example.Billing").ok());
