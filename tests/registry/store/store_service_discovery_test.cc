@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "signpost/common/manual_executor.h"
 #include "signpost/registry/memory/memory_store.h"
@@ -29,7 +30,7 @@ class StoreServiceDiscoveryTest : public testing::Test {
     instance.host = host;
     instance.port = 20880;
     instance.metadata[kRevisionKey] = "r1";
-    instance.registration_time_ms = time;
+    instance.metadata[kTimestampKey] = absl::StrCat(time);
     return instance;
   }
 
@@ -207,11 +208,11 @@ TEST_F(StoreServiceDiscoveryTest, OfTwoNodesWithOneAddressTheNewerCounts) {
   executor_->RunUntilIdle();
   Put(*store, "/services/shop/new", ToCuratorJson(Instance("192.0.2.1", 2000)));
   ASSERT_EQ(updates.back().list->instances.size(), 1u);
-  EXPECT_EQ(updates.back().list->instances[0]->registration_time_ms, 2000);
+  EXPECT_EQ(updates.back().list->instances[0]->timestamp_ms(), 2000);
   store->Delete("/services/shop/old", Store::kAnyVersion, {}, [](absl::Status) {});
   executor_->RunUntilIdle();
   for (const InstanceUpdate& update : updates) EXPECT_EQ(update.list->instances.size(), 1u);
-  EXPECT_EQ(updates.back().list->instances[0]->registration_time_ms, 2000);
+  EXPECT_EQ(updates.back().list->instances[0]->timestamp_ms(), 2000);
   watch.Cancel();
   store->Close();
 }
