@@ -70,7 +70,8 @@ TEST(MetadataCollectorTest, LeavesOutWhatTheDocumentSaysElsewhere) {
   const auto& own = collected.info.services.at("I:tri").params;
   EXPECT_EQ(own.at("application"), "own");
   const auto& filled = collected.info.services.at("g/J:1:tri").params;
-  EXPECT_EQ(filled, (std::map<std::string, std::string>{{"application", "shop"}, {"timeout", "3"}}));
+  EXPECT_EQ(filled,
+            (std::map<std::string, std::string>{{"application", "shop"}, {"timeout", "3"}}));
 }
 
 // Two starts of one provider: other process, other host, other order.

@@ -1,4 +1,3 @@
-#include "signpost/registry/store/store_service_discovery.h"
 
 #include <algorithm>
 #include <map>
