@@ -1,3 +1,4 @@
+#include "signpost/registry/store/store_service_discovery.h"
 
 #include <algorithm>
 #include <map>
