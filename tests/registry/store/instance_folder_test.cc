@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace signpost::store_internal {
 namespace {
 
@@ -13,7 +15,7 @@ StoreChild Child(const std::string& host, int64_t registered, const std::string&
   instance.host = host;
   instance.port = 20880;
   instance.metadata[kRevisionKey] = "r1";
-  instance.registration_time_ms = registered;
+  instance.metadata[kTimestampKey] = absl::StrCat(registered);
   StoreChild child;
   child.name = name.empty() ? instance.id() : name;
   child.data.value = ToCuratorJson(instance);
@@ -48,7 +50,7 @@ TEST(InstanceFolderTest, OfTwoNodesOfOneAddressTheNewerCounts) {
   folder.Apply(Added({Child("192.0.2.1", 5, "old")}));
   InstanceUpdate update = folder.Apply(Added({Child("192.0.2.1", 9, "new")}));
   ASSERT_EQ(update.list->instances.size(), 1u);
-  EXPECT_EQ(update.list->instances[0]->registration_time_ms, 9);
+  EXPECT_EQ(update.list->instances[0]->timestamp_ms(), 9);
   EXPECT_EQ(update.delta.changed.size(), 1u);
   TreeDelta gone;
   gone.removed = {"old"};
