@@ -198,8 +198,8 @@ struct Rocks::State {
 
   // Of a database that will write nothing more. `before`: `opened` when that was seen.
   rocksdb::Status OpenAnew(uint64_t before);
-  // Before a read: tries a database once more that could not even be opened for reading.
-  void Revive();
+  // Tries a database once more that could not even be opened for reading.
+  std::shared_lock<std::shared_mutex> LockToRead();
 
   absl::Status CheckOpen() const {
     if (closed) return absl::FailedPreconditionError(absl::StrCat(dir, ": the database is closed"));
@@ -224,15 +224,15 @@ rocksdb::Status Rocks::State::OpenAnew(uint64_t before) {
   return failed;
 }
 
-void Rocks::State::Revive() {
-  uint64_t before = 0;
-  {
-    std::shared_lock lock(mutex);
-    if (closed || db != nullptr) return;
-    before = opened;
-  }
+std::shared_lock<std::shared_mutex> Rocks::State::LockToRead() {
+  std::shared_lock lock(mutex);
+  if (closed || db != nullptr) return lock;
+  const uint64_t before = opened;
+  lock.unlock();
   // CheckOpen tells it.
   Guarded(dir, [&] { return OpenAnew(before); }).IgnoreError();
+  lock.lock();
+  return lock;
 }
 
 Rocks::Rocks(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -255,8 +255,7 @@ absl::StatusOr<std::unique_ptr<Rocks>> Rocks::Open(const std::string& dir,
 }
 
 absl::StatusOr<std::string> Rocks::Get(absl::string_view key) const {
-  state_->Revive();
-  std::shared_lock lock(state_->mutex);
+  const std::shared_lock<std::shared_mutex> lock = state_->LockToRead();
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   std::string value;
   const absl::Status status = Guarded(
@@ -306,8 +305,7 @@ absl::Status Rocks::Write(const std::vector<RocksWrite>& writes) {
 }
 
 absl::Status Rocks::Scan(absl::string_view prefix, Visitor visit) const {
-  state_->Revive();
-  std::shared_lock lock(state_->mutex);
+  const std::shared_lock<std::shared_mutex> lock = state_->LockToRead();
   if (absl::Status open = state_->CheckOpen(); !open.ok()) return open;
   return Guarded(state_->dir, [&] {
     const std::unique_ptr<rocksdb::Iterator> it(state_->db->NewIterator(rocksdb::ReadOptions()));

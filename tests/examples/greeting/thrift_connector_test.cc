@@ -16,6 +16,7 @@
 #include "signpost/common/clock.h"
 #include "signpost/examples/greeting/greeter_server.h"
 #include "tests/support/loopback.h"
+#include "tests/support/silent_port.h"
 
 namespace example {
 namespace {
@@ -36,25 +37,6 @@ std::unique_ptr<GreeterServer> Serve(uint16_t port = 0) {
   EXPECT_TRUE(server.ok()) << server.status();
   return server.ok() ? *std::move(server) : nullptr;
 }
-
-// Accepts by the kernel alone, and never answers.
-class SilentServer {
- public:
-  SilentServer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = signpost::Loopback(0);
-    socklen_t length = sizeof(address);
-    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(fd_, 8), 0);
-    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentServer() { close(fd_); }
-  uint16_t port() const { return port_; }
-
- private:
-  const int fd_;
-  uint16_t port_ = 0;
-};
 
 TEST(ThriftConnectorTest, CallsOverOneConnection) {
   const auto server = Serve();
@@ -85,7 +67,7 @@ TEST(ThriftConnectorTest, TheServerEnds) {
 }
 
 TEST(ThriftConnectorTest, NoAnswer) {
-  const SilentServer server;
+  const signpost::SilentPort server;
   const auto connector = NewThriftConnector();
   const Opened connection = Connect(*connector, server.port());
   ASSERT_TRUE(connection.ok()) << connection.status();
@@ -97,7 +79,7 @@ TEST(ThriftConnectorTest, NoAnswer) {
 
 // Else the answer, when it comes, would be taken for that of the next call.
 TEST(ThriftConnectorTest, AConnectionWithoutAnAnswerIsNotUsedAgain) {
-  const SilentServer server;
+  const signpost::SilentPort server;
   const auto connector = NewThriftConnector();
   const Opened connection = Connect(*connector, server.port());
   ASSERT_TRUE(connection.ok()) << connection.status();
@@ -152,7 +134,7 @@ TEST(ThriftConnectorTest, AnExceptionOfTheProvider) {
 }
 
 TEST(GreeterServerTest, APortThatIsTaken) {
-  const SilentServer taken;
+  const signpost::SilentPort taken;
   const auto server =
       GreeterServer::Start("127.0.0.1", taken.port(), [](const std::string& name) { return name; });
   EXPECT_TRUE(absl::IsUnavailable(server.status())) << server.status();

@@ -20,6 +20,7 @@
 #include "signpost/metadata/published_metadata.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "tests/support/loopback.h"
+#include "tests/support/silent_port.h"
 
 namespace {
 
@@ -92,26 +93,6 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
 
 namespace signpost {
 namespace {
-
-// A port that takes connections and says nothing.
-class SilentPort {
- public:
-  SilentPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = Loopback(0);
-    socklen_t length = sizeof(address);
-    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(fd_, 16), 0);
-    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentPort() { close(fd_); }
-  int fd() const { return fd_; }
-  uint16_t port() const { return port_; }
-
- private:
-  const int fd_;
-  uint16_t port_ = 0;
-};
 
 // Who has connected to it.
 class SilentPeer {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/conformance/store_suite.h"
 #include "tests/registry/server/server_test.h"
+#include "tests/support/silent_port.h"
 #include "tests/support/tcp_proxy.h"
 
 namespace signpost {
@@ -157,29 +158,9 @@ TEST(ServerStoreTest, CallsWaitForTheServer) {
   EXPECT_TRUE(answers->items()[0].ok()) << answers->items()[0].status();
 }
 
-// A port that accepts and says nothing.
-class SilentServer {
- public:
-  SilentServer() {
-    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = Loopback(0);
-    socklen_t length = sizeof(address);
-    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(fd_, 16), 0);
-    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentServer() { close(fd_); }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-
- private:
-  int fd_ = -1;
-  uint16_t port_ = 0;
-};
-
 TEST(ServerStoreTest, ASilentServerHoldsUpNobody) {
-  SilentServer silent;
-  AddressFixture fixture(silent.address(), "timeout=60000");
+  const SilentPort silent;
+  AddressFixture fixture(absl::StrCat("127.0.0.1:", silent.port()), "timeout=60000");
   Handle handle(fixture, "silent");
   CallOptions options;
   options.timeout = absl::Milliseconds(100);
@@ -190,8 +171,8 @@ TEST(ServerStoreTest, ASilentServerHoldsUpNobody) {
 }
 
 TEST(ServerStoreTest, CloseCancelsCallsThatWait) {
-  SilentServer silent;
-  AddressFixture fixture(silent.address());
+  const SilentPort silent;
+  AddressFixture fixture(absl::StrCat("127.0.0.1:", silent.port()));
   Handle handle(fixture, "waiting");
   auto answers = std::make_shared<ToldValues>();
   handle.store().Get("/k", CallOptions(), [answers](auto value) { answers->Add(value); });
@@ -235,8 +216,8 @@ TEST(ProbeRegistryServerTest, TellsWhetherOneAnswers) {
   const absl::Status nobody = probe(absl::StrCat("127.0.0.1:", FreePort()));
   EXPECT_TRUE(absl::IsUnavailable(nobody)) << nobody;
   // Something else listens there.
-  SilentServer silent;
-  EXPECT_TRUE(absl::IsUnavailable(probe(silent.address())));
+  const SilentPort silent;
+  EXPECT_TRUE(absl::IsUnavailable(probe(absl::StrCat("127.0.0.1:", silent.port()))));
 }
 
 }  // namespace
