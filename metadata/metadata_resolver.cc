@@ -48,6 +48,15 @@ class RevisionCache {
   std::map<Key, Order::iterator> index_;
 };
 
+// One that runs.
+struct Question {
+  MetadataSource source;
+  std::string whom;
+  absl::Duration begun;  // of the monotonic clock
+  Executor::TimerId timer = 0;
+  CancelToken cancel;
+};
+
 // One revision that is being resolved.
 struct Flight {
   Key key;
@@ -57,11 +66,10 @@ struct Flight {
   size_t asked_instances = 0;
   bool asked_report = false;
   absl::Status last_error;
-  // Of the running question; answers to an earlier one are not looked at.
-  uint64_t question = 0;
-  std::string whom;
-  Executor::TimerId timer = 0;
-  CancelToken cancel;
+  // By number, the oldest first. Answers to others are not looked at.
+  std::map<uint64_t, Question> running;
+  uint64_t last_question = 0;
+  Executor::TimerId next = 0;  // asks one more
 };
 
 }  // namespace
@@ -80,10 +88,7 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
 
   void Close() {
     gate_.Close();
-    for (auto& [key, flight] : flights_) {
-      executor_.Cancel(flight->timer);
-      flight->cancel.Cancel();
-    }
+    for (auto& [key, flight] : flights_) StopAll(*flight);
     flights_.clear();
   }
 
@@ -112,6 +117,7 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
     if (slot != nullptr) {
       slot->waiters.push_back(std::move(done));
       AddInstances(std::move(instances), *slot);
+      if (slot->next == 0) AskInNext(slot, options_.hedge_after);
       return;
     }
     slot = std::make_shared<Flight>();
@@ -164,93 +170,162 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
     return !any_fetcher && !flight.instances.empty();
   }
 
+  // Asks one more, if there is anybody left; fails when nobody is and none runs.
   void AskNext(std::shared_ptr<Flight> flight) {
-    if (report_ != nullptr && !flight->asked_report && ReportFirst(*flight)) {
-      AskReport(std::move(flight));
+    // The report answers alone.
+    if (!flight->running.empty() &&
+        flight->running.begin()->second.source == MetadataSource::kReport) {
       return;
     }
-    while (flight->next_instance < flight->instances.size() &&
-           flight->asked_instances < options_.max_instances) {
-      const InstancePtr instance = flight->instances[flight->next_instance++];
-      if (MetadataFetcher* fetcher = FetcherFor(*instance)) {
-        ++flight->asked_instances;
-        AskInstance(std::move(flight), instance, *fetcher);
-        return;
-      }
-      if (instance->storage_type() != kRemote && flight->last_error.ok()) {
-        flight->last_error = absl::UnavailableError(
-            absl::StrCat("instance ", instance->id(), ": metadata of storage type ",
-                         instance->storage_type(), " cannot be read yet from this instance"));
-      }
+    if (report_ != nullptr && !flight->asked_report && ReportFirst(*flight)) {
+      AskReport(flight);
+      return;
     }
+    if (MetadataFetcher* fetcher = FindNext(*flight)) {
+      if (!MakeRoom(flight)) return;
+      const InstancePtr instance = flight->instances[flight->next_instance++];
+      ++flight->asked_instances;
+      AskInNext(flight, options_.hedge_after);
+      AskInstance(std::move(flight), *instance, *fetcher);
+      return;
+    }
+    if (!flight->running.empty()) return;
     // A provider with storage type local may have written the document too.
     if (report_ != nullptr && !flight->asked_report && !flight->instances.empty()) {
-      AskReport(std::move(flight));
+      AskReport(flight);
       return;
     }
     Fail(*flight);
   }
 
-  void AskReport(std::shared_ptr<Flight> flight) {
-    flight->asked_report = true;
-    const CallOptions options = BeginQuestion(flight, "report");
-    report_->Get(flight->key.first, flight->key.second, options,
-                 AnswerTo(flight, MetadataSource::kReport));
+  // Passes over instances that nobody speaks to.
+  MetadataFetcher* FindNext(Flight& flight) {
+    while (flight.next_instance < flight.instances.size() &&
+           flight.asked_instances < options_.max_instances) {
+      const ServiceInstance& instance = *flight.instances[flight.next_instance];
+      if (MetadataFetcher* fetcher = FetcherFor(instance)) return fetcher;
+      ++flight.next_instance;
+      if (instance.storage_type() != kRemote && flight.last_error.ok()) {
+        flight.last_error = absl::UnavailableError(
+            absl::StrCat("instance ", instance.id(), ": metadata of storage type ",
+                         instance.storage_type(), " cannot be read yet from this instance"));
+      }
+    }
+    return nullptr;
   }
 
-  void AskInstance(std::shared_ptr<Flight> flight, const InstancePtr& instance,
-                   MetadataFetcher& fetcher) {
-    const CallOptions options = BeginQuestion(flight, absl::StrCat("instance ", instance->id()));
-    fetcher.Fetch(*instance, flight->key.second, options,
-                  AnswerTo(flight, MetadataSource::kService));
+  // False: all who are asked still have time; another attempt is due when the oldest has not.
+  bool MakeRoom(const std::shared_ptr<Flight>& flight) {
+    if (flight->running.size() < std::max<size_t>(options_.max_at_once, 1)) return true;
+    const auto oldest = flight->running.begin();
+    const absl::Duration left =
+        oldest->second.begun + options_.give_way_after - executor_.clock().MonotonicNow();
+    if (left > absl::ZeroDuration()) {
+      AskInNext(flight, left);
+      return false;
+    }
+    flight->last_error = absl::DeadlineExceededError(
+        absl::StrCat(oldest->second.whom, ": no answer within ",
+                     absl::FormatDuration(options_.give_way_after), " while others waited"));
+    Stop(*flight, oldest);
+    return true;
   }
 
-  CallOptions BeginQuestion(const std::shared_ptr<Flight>& flight, std::string whom) {
-    const uint64_t question = ++flight->question;
-    flight->whom = std::move(whom);
-    flight->cancel = CancelToken();
-    flight->timer =
-        executor_.PostAfter(options_.attempt_timeout, [weak = weak_from_this(), flight, question] {
-          const std::shared_ptr<State> self = weak.lock();
-          if (self == nullptr) return;
-          const Gate::Pass pass = self->gate_.Enter();
-          if (!pass || flight->question != question) return;
-          flight->timer = 0;
-          flight->cancel.Cancel();
-          self->OnFault(flight, absl::DeadlineExceededError(absl::StrCat(
-                                    flight->whom, ": no answer within ",
-                                    absl::FormatDuration(self->options_.attempt_timeout))));
-        });
-    CallOptions options;
-    options.timeout = options_.attempt_timeout;
-    options.cancel = flight->cancel;
-    return options;
-  }
-
-  // Takes the answer in a task of its own: a backend may answer inside the call.
-  MetadataFetcher::FetchCallback AnswerTo(const std::shared_ptr<Flight>& flight,
-                                          MetadataSource source) {
-    return [weak = weak_from_this(), flight, question = flight->question,
-            source](absl::StatusOr<MetadataInfo> answer) {
+  void AskInNext(const std::shared_ptr<Flight>& flight, absl::Duration delay) {
+    executor_.Cancel(flight->next);
+    flight->next = executor_.PostAfter(delay, [weak = weak_from_this(), flight] {
       const std::shared_ptr<State> self = weak.lock();
       if (self == nullptr) return;
       const Gate::Pass pass = self->gate_.Enter();
       if (!pass) return;
-      self->Post([flight, question, source, answer = std::move(answer)](State& state) {
-        if (flight->question != question) return;
-        state.executor_.Cancel(std::exchange(flight->timer, 0));
-        state.OnAnswer(flight, source, answer);
+      flight->next = 0;
+      self->AskNext(flight);
+    });
+  }
+
+  void AskReport(const std::shared_ptr<Flight>& flight) {
+    flight->asked_report = true;
+    auto [number, options] = BeginQuestion(flight, MetadataSource::kReport, "report");
+    report_->Get(flight->key.first, flight->key.second, options, AnswerTo(flight, number));
+  }
+
+  void AskInstance(std::shared_ptr<Flight> flight, const ServiceInstance& instance,
+                   MetadataFetcher& fetcher) {
+    auto [number, options] =
+        BeginQuestion(flight, MetadataSource::kService, absl::StrCat("instance ", instance.id()));
+    const std::string revision = flight->key.second;
+    fetcher.Fetch(instance, revision, options, AnswerTo(std::move(flight), number));
+  }
+
+  std::pair<uint64_t, CallOptions> BeginQuestion(const std::shared_ptr<Flight>& flight,
+                                                 MetadataSource source, std::string whom) {
+    const uint64_t number = ++flight->last_question;
+    Question& question = flight->running[number];
+    question.source = source;
+    question.whom = std::move(whom);
+    question.begun = executor_.clock().MonotonicNow();
+    question.timer =
+        executor_.PostAfter(options_.attempt_timeout, [weak = weak_from_this(), flight, number] {
+          const std::shared_ptr<State> self = weak.lock();
+          if (self == nullptr) return;
+          const Gate::Pass pass = self->gate_.Enter();
+          if (!pass) return;
+          const auto it = flight->running.find(number);
+          if (it == flight->running.end()) return;
+          it->second.timer = 0;
+          absl::Status error = absl::DeadlineExceededError(
+              absl::StrCat(it->second.whom, ": no answer within ",
+                           absl::FormatDuration(self->options_.attempt_timeout)));
+          Stop(self->executor_, *flight, it);
+          self->OnFault(flight, std::move(error));
+        });
+    CallOptions options;
+    options.timeout = options_.attempt_timeout;
+    options.cancel = question.cancel;
+    return {number, std::move(options)};
+  }
+
+  void Stop(Flight& flight, std::map<uint64_t, Question>::iterator question) {
+    Stop(executor_, flight, question);
+  }
+  static void Stop(Executor& executor, Flight& flight,
+                   std::map<uint64_t, Question>::iterator question) {
+    executor.Cancel(question->second.timer);
+    CancelToken cancel = std::move(question->second.cancel);
+    flight.running.erase(question);
+    cancel.Cancel();
+  }
+  void StopAll(Flight& flight) {
+    executor_.Cancel(std::exchange(flight.next, 0));
+    while (!flight.running.empty()) Stop(flight, flight.running.begin());
+  }
+
+  // Takes the answer in a task of its own: a backend may answer inside the call.
+  MetadataFetcher::FetchCallback AnswerTo(std::shared_ptr<Flight> flight, uint64_t number) {
+    return [weak = weak_from_this(), flight = std::move(flight),
+            number](absl::StatusOr<MetadataInfo> answer) {
+      const std::shared_ptr<State> self = weak.lock();
+      if (self == nullptr) return;
+      const Gate::Pass pass = self->gate_.Enter();
+      if (!pass) return;
+      self->Post([flight, number, answer = std::move(answer)](State& state) {
+        const auto it = flight->running.find(number);
+        if (it == flight->running.end()) return;
+        state.executor_.Cancel(it->second.timer);
+        const Question question = std::move(it->second);
+        flight->running.erase(it);
+        state.OnAnswer(flight, question, answer);
       });
     };
   }
 
-  void OnAnswer(const std::shared_ptr<Flight>& flight, MetadataSource source,
+  void OnAnswer(const std::shared_ptr<Flight>& flight, const Question& question,
                 const absl::StatusOr<MetadataInfo>& answer) {
-    const std::string where = flight->whom;
+    const std::string& where = question.whom;
     if (!answer.ok()) {
       // Providers with storage type local need not write the document: that it is absent says less
       // than what the instances answered.
-      const bool expected = source == MetadataSource::kReport &&
+      const bool expected = question.source == MetadataSource::kReport &&
                             absl::IsNotFound(answer.status()) && !AnyRemote(*flight);
       OnFault(flight, expected ? flight->last_error : Annotate(answer.status(), where));
       return;
@@ -270,11 +345,10 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
     if (info.app.empty()) info.app = flight->key.first;
     auto shared = std::make_shared<const MetadataInfo>(std::move(info));
     cache_.Insert(flight->key, shared);
-    Finish(*flight, ResolvedMetadata{std::move(shared), source});
+    Finish(*flight, ResolvedMetadata{std::move(shared), question.source});
   }
 
   void OnFault(const std::shared_ptr<Flight>& flight, absl::Status error) {
-    ++flight->question;  // a late answer to this question is not looked at
     flight->last_error = std::move(error);
     AskNext(flight);
   }
@@ -285,11 +359,16 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
       error = absl::UnavailableError(flight.instances.empty() ? "no instance shows it"
                                                               : "nobody could be asked");
     }
-    Finish(flight, Annotate(error, absl::StrCat("metadata of ", flight.key.first, ", revision ",
-                                                flight.key.second)));
+    std::string where =
+        absl::StrCat("metadata of ", flight.key.first, ", revision ", flight.key.second);
+    if (flight.asked_instances > 1) {
+      absl::StrAppend(&where, " (", flight.asked_instances, " instances asked)");
+    }
+    Finish(flight, Annotate(error, where));
   }
 
   void Finish(Flight& flight, const absl::StatusOr<ResolvedMetadata>& result) {
+    StopAll(flight);
     std::vector<ResolveCallback> waiters = std::move(flight.waiters);
     const Key key = flight.key;
     flights_.erase(key);

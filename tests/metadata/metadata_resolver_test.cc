@@ -259,23 +259,98 @@ TEST_F(MetadataResolverTest, LocalInstancesFailAndTheReportIsTheLastResort) {
   EXPECT_EQ(hosts_.asked.size(), 1u);
 }
 
-TEST_F(MetadataResolverTest, SilentInstanceIsGivenUpAndItsLateAnswerIgnored) {
+TEST_F(MetadataResolverTest, BesideASilentInstanceTheNextOneIsAsked) {
   hosts_.answers.insert({"good", InfoOf("r1", 1)});
   Result result;
   Start("r1", {InstanceOf("silent", "local"), InstanceOf("good", "local")}, result);
-  executor_.AdvanceAndRun(absl::Milliseconds(4999));
+  executor_.AdvanceAndRun(absl::Milliseconds(199));
   EXPECT_FALSE(result.has_value());
   EXPECT_EQ(hosts_.asked.size(), 1u);
   EXPECT_FALSE(hosts_.options[0].cancel.cancelled());
   executor_.AdvanceAndRun(absl::Milliseconds(1));
   ASSERT_TRUE(result.has_value() && result->ok());
   EXPECT_TRUE(hosts_.options[0].cancel.cancelled());
-  EXPECT_FALSE(hosts_.options[1].cancel.cancelled());
   ASSERT_EQ(hosts_.silent.size(), 1u);
-  std::move(hosts_.silent[0])(InfoOf("r1", 7));
+  std::move(hosts_.silent[0])(InfoOf("r1", 7));  // too late
   executor_.RunUntilIdle();
   EXPECT_EQ(Resolve("r1", {})->info->services.size(), 1u);
   EXPECT_EQ(executor_.pending_timers(), 0u);
+}
+
+TEST_F(MetadataResolverTest, ASlowAnswerStillCounts) {
+  Result result;
+  Start("r1", {InstanceOf("slow", "local"), InstanceOf("silent", "local")}, result);
+  executor_.AdvanceAndRun(absl::Milliseconds(4900));
+  ASSERT_EQ(hosts_.silent.size(), 2u);
+  EXPECT_FALSE(hosts_.options[0].cancel.cancelled());
+  std::move(hosts_.silent[0])(InfoOf("r1"));
+  executor_.RunUntilIdle();
+  ASSERT_TRUE(result.has_value() && result->ok());
+  EXPECT_TRUE(hosts_.options[1].cancel.cancelled());
+  EXPECT_EQ(executor_.pending_timers(), 0u);
+}
+
+TEST_F(MetadataResolverTest, OneOf50ThatIsWellIsFoundWithin10Seconds) {
+  Instances instances;
+  for (int i = 0; i < 49; ++i) instances.push_back(InstanceOf(absl::StrCat("s", i), "local"));
+  instances.push_back(InstanceOf("good", "local"));
+  hosts_.answers.insert({"good", InfoOf("r1")});
+  Result result;
+  Start("r1", instances, result);
+  const auto running = [&] {
+    size_t count = 0;
+    for (const CallOptions& options : hosts_.options) count += options.cancel.cancelled() ? 0 : 1;
+    return count;
+  };
+  for (int i = 0; i < 97 && !result.has_value(); ++i) {
+    executor_.AdvanceAndRun(absl::Milliseconds(100));
+    EXPECT_LE(running(), 5u);
+  }
+  EXPECT_FALSE(result.has_value());
+  executor_.AdvanceAndRun(absl::Milliseconds(300));
+  ASSERT_TRUE(result.has_value());
+  ASSERT_TRUE(result->ok()) << result->status();
+  EXPECT_EQ(hosts_.asked.size(), 50u);
+  EXPECT_EQ(running(), 1u);  // the one that answered
+  EXPECT_EQ(executor_.pending_timers(), 0u);
+}
+
+TEST_F(MetadataResolverTest, FaultsDelayNothing) {
+  Instances instances;
+  for (int i = 0; i < 49; ++i) {
+    const std::string host = absl::StrCat("f", i);
+    instances.push_back(InstanceOf(host, "local"));
+    hosts_.answers.insert({host, absl::UnavailableError("refused")});
+  }
+  instances.push_back(InstanceOf("good", "local"));
+  hosts_.answers.insert({"good", InfoOf("r1")});
+  EXPECT_TRUE(Resolve("r1", instances).ok());
+  EXPECT_EQ(hosts_.asked.size(), 50u);
+}
+
+TEST_F(MetadataResolverTest, WhoJoinsBringsInstancesAlsoWhenAllHaveBeenAsked) {
+  Result first;
+  Start("r1", {InstanceOf("silent", "local")}, first);
+  executor_.AdvanceAndRun(absl::Seconds(1));
+  hosts_.answers.insert({"good", InfoOf("r1")});
+  Result second;
+  Start("r1", {InstanceOf("good", "local")}, second);
+  executor_.AdvanceAndRun(absl::Milliseconds(200));
+  EXPECT_TRUE(first.has_value() && first->ok());
+  EXPECT_TRUE(second.has_value() && second->ok());
+}
+
+TEST_F(MetadataResolverTest, AThousandInstancesOfARevisionAreOneQuestion) {
+  Instances instances;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string host = absl::StrCat("h", i);
+    instances.push_back(InstanceOf(host, "local"));
+    hosts_.answers.insert({host, InfoOf("r1")});
+  }
+  EXPECT_TRUE(Resolve("r1", instances).ok());
+  EXPECT_TRUE(Resolve("r1", instances).ok());
+  executor_.AdvanceAndRun(absl::Seconds(10));
+  EXPECT_EQ(hosts_.asked.size(), 1u);
 }
 
 TEST_F(MetadataResolverTest, SilenceOfAllIsADeadline) {
@@ -286,12 +361,17 @@ TEST_F(MetadataResolverTest, SilenceOfAllIsADeadline) {
   Result result;
   Start("r1", {InstanceOf("a", "local"), InstanceOf("b", "local"), InstanceOf("c", "local")},
         result);
-  executor_.AdvanceAndRun(absl::Seconds(2));
+  executor_.AdvanceAndRun(absl::Milliseconds(1199));
+  EXPECT_FALSE(result.has_value());
+  executor_.AdvanceAndRun(absl::Milliseconds(1));
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(absl::StrContains(result->status().message(), "(2 instances asked)"))
+      << result->status();
   EXPECT_TRUE(absl::StrContains(result->status().message(), "instance b:20880"))
       << result->status();
   EXPECT_EQ(hosts_.asked, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(executor_.pending_timers(), 0u);
 }
 
 TEST_F(MetadataResolverTest, SilentReportIsGivenUp) {
@@ -322,9 +402,9 @@ TEST_F(MetadataResolverTest, TheLeastRecentlyUsedRevisionGoes) {
 TEST_F(MetadataResolverTest, OfManyInstancesFewAreLookedAt) {
   Instances many;
   for (int i = 0; i < 30000; ++i) many.push_back(InstanceOf(absl::StrCat("h", i), "local"));
-  for (int i = 0; i < 40; ++i) hosts_.answers.emplace(absl::StrCat("h", i), InfoOf("r2"));
+  for (int i = 0; i < 200; ++i) hosts_.answers.emplace(absl::StrCat("h", i), InfoOf("r2"));
   EXPECT_FALSE(Resolve("r1", many).ok());
-  EXPECT_EQ(hosts_.asked.size(), 8u);
+  EXPECT_EQ(hosts_.asked.size(), 64u);
   // One that wrote the document counts wherever it stands.
   many.back() = InstanceOf("writer", "remote");
   report_.Put("shop", "r1", InfoOf("r1"));
