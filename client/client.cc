@@ -59,43 +59,45 @@ absl::Status CheckLabels(const ClientOptions& options) {
 
 struct ServedMetadata {
   std::shared_ptr<PublishedMetadata> published;
-  std::unique_ptr<MetadataServer> server;
+  std::vector<std::unique_ptr<MetadataServer>> servers;
 };
 
+// All that can serve do; what the instance says is of the first one.
 absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const Clock& clock) {
+  ServedMetadata served;
+  served.published = std::make_shared<PublishedMetadata>(options.app, clock);
   for (const MetadataProtocol& protocol : options.metadata_protocols) {
     if (protocol.server == nullptr) continue;
-    ServedMetadata served;
-    served.published = std::make_shared<PublishedMetadata>(options.app, clock);
     auto server = protocol.server(served.published);
     if (!server.ok()) return server.status();
-    served.server = *std::move(server);
-    return served;
+    served.servers.push_back(*std::move(server));
   }
+  if (!served.servers.empty()) return served;
   return absl::InvalidArgumentError(
-      "metadata=local: none of metadata_protocols has a server (client/plugins/thrift_metadata.h)");
+      "metadata=local: none of metadata_protocols has a server (client/plugins/dubbo_metadata.h)");
+}
+
+// Calls `close` for each of `all` at the same time, since each may take its whole time.
+template <typename Closed, typename Close>
+void AtOnce(const std::vector<Closed>& all, const Close& close) {
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < all.size(); ++i) {
+    try {
+      others.emplace_back([&all, &close, i] { close(*all[i]); });
+    } catch (const std::system_error&) {  // no thread to be had
+      close(*all[i]);
+    }
+  }
+  if (!all.empty()) close(*all.front());
+  for (std::thread& other : others) other.join();
 }
 
 // What belongs together. Shared, so that a Directory that is just going on another thread keeps
 // whole what it unsubscribes from.
 struct Core {
   std::shared_ptr<Executor> executor;
-  std::unique_ptr<MetadataServer> server;  // of storage type `local`
+  std::vector<std::unique_ptr<MetadataServer>> servers;  // of storage type `local`
   std::vector<std::shared_ptr<OpenCentre>> centres;
-
-  // At once: each may take its whole time.
-  void CloseCentres() {
-    std::vector<std::thread> others;
-    for (size_t i = 1; i < centres.size(); ++i) {
-      try {
-        others.emplace_back([this, i] { centres[i]->Close(); });
-      } catch (const std::system_error&) {  // no thread to be had
-        centres[i]->Close();
-      }
-    }
-    centres.front()->Close();
-    for (std::thread& other : others) other.join();
-  }
 
   RegisteredState registered() const {
     RegisteredState all;
@@ -153,9 +155,9 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   if (options.metadata == "local" && !options.app.empty()) {
     auto served = ServeMetadata(options, core->executor->clock());
     if (!served.ok()) return served.status();
-    core->server = std::move(served->server);
+    core->servers = std::move(served->servers);
     parts.published = std::move(served->published);
-    parts.metadata_service = core->server->InstanceMetadata();
+    parts.metadata_service = core->servers.front()->InstanceMetadata();
   }
   for (const RegistryPlan& plan : *plans) {
     auto centre = OpenCentre::Open(plan, options, registries, parts);
@@ -225,9 +227,9 @@ void Client::Shutdown(absl::Duration drain) {
     (void)drained.Wait(drain + kFlushTimeout);
   }
   state.consumer.Close();
-  state.core->CloseCentres();
+  AtOnce(state.core->centres, [](OpenCentre& centre) { centre.Close(); });
   // Last: until the instance was gone consumers could ask.
-  if (state.core->server != nullptr) state.core->server->Close();
+  AtOnce(state.core->servers, [](MetadataServer& server) { server.Close(); });
   absl::Status flushed = Flush(*state.core->executor, kFlushTimeout);
   if (!flushed.ok()) {
     Log(LogLevel::kWarning,

@@ -67,8 +67,9 @@ struct ClientOptions {
   absl::Duration debounce = absl::Milliseconds(20);
   bool read_only =
       false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
-  // Where this process' metadata is: `remote` (in the centre) or `local` (it answers itself, by the
-  // first protocol below that has a server). Default: `remote`
+  // Where this process' metadata is: `remote` (in the centre) or `local` (it answers itself, by all
+  // protocols below that have a server; the instance names the first one, docs/metadata.md).
+  // Default: `remote`
   std::string metadata;
   std::vector<MetadataProtocol> metadata_protocols;  // Default: none, documents in centres only
   // Of the parameter `loadbalance`'s names; nullptr: those of this library.
