@@ -14,8 +14,8 @@
 #include "signpost/common/status.h"
 #include "signpost/common/thrift/channel.h"
 #include "signpost/common/url.h"
+#include "signpost/metadata/ask_pool.h"
 #include "signpost/metadata/thrift/MetadataService.h"
-#include "signpost/metadata/thrift/ask_pool.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "signpost/metadata/thrift/wire.h"
 
@@ -23,7 +23,7 @@ namespace signpost {
 namespace {
 
 using apache::thrift::transport::TTransportException;
-using metadata_thrift_internal::AskPool;
+using metadata_internal::AskPool;
 
 constexpr size_t kMaxAnswer = 4 << 20;
 
@@ -63,7 +63,7 @@ bool IsNumeric(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-class ThriftQuestion final : public metadata_thrift_internal::Question {
+class ThriftQuestion final : public metadata_internal::Question {
  public:
   ThriftQuestion(std::string host, uint16_t port, std::string revision)
       : host_(std::move(host)),
