@@ -161,7 +161,7 @@ absl::StatusOr<FileDescriptor> ListenTcp(const std::string& host, uint16_t port)
       absl::StrCat("cannot listen on ", name, ": ", std::strerror(error)));
 }
 
-uint16_t PortOf(const FileDescriptor& socket) {
+uint16_t ListeningPort(const FileDescriptor& socket) {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
   if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
@@ -175,22 +175,20 @@ absl::StatusOr<std::unique_ptr<TcpConnection>> TcpConnection::Connect(
     const std::string& host, uint16_t port, absl::Duration timeout, const std::atomic<bool>& stop) {
   auto socket = ConnectTcp(host, port, timeout, stop);
   if (!socket.ok()) return socket.status();
-  return std::unique_ptr<TcpConnection>(
-      new TcpConnection(JoinHostPort(host, port), *std::move(socket)));
+  return std::unique_ptr<TcpConnection>(new TcpConnection(*std::move(socket)));
 }
 
-TcpConnection::TcpConnection(std::string name, FileDescriptor socket)
-    : name_(std::move(name)), socket_(std::move(socket)) {
+TcpConnection::TcpConnection(FileDescriptor socket) : socket_(std::move(socket)) {
   const int yes = 1;
   setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 }
 
 absl::Status TcpConnection::Await(short events, absl::Duration deadline) const {
   for (;;) {
-    if (interrupted_) return absl::UnavailableError(absl::StrCat(name_, ": interrupted"));
+    if (interrupted_) return absl::UnavailableError("interrupted");
     const absl::Duration left = deadline - Clock::Real().MonotonicNow();
     if (left <= absl::ZeroDuration()) {
-      return absl::DeadlineExceededError(absl::StrCat(name_, ": no answer in time"));
+      return absl::DeadlineExceededError("no answer in time");
     }
     pollfd waiting{socket_.get(), events, 0};
     if (poll(&waiting, 1, Milliseconds(left)) > 0) return absl::OkStatus();
@@ -204,7 +202,7 @@ absl::Status TcpConnection::Send(absl::string_view bytes, absl::Duration deadlin
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<size_t>(sent));
     } else if (errno != EAGAIN && errno != EINTR) {
-      return absl::UnavailableError(absl::StrCat(name_, ": cannot send: ", std::strerror(errno)));
+      return absl::UnavailableError(absl::StrCat("cannot send: ", std::strerror(errno)));
     }
   }
   return absl::OkStatus();
@@ -219,11 +217,10 @@ absl::StatusOr<bool> TcpConnection::Receive(std::string& to, absl::Duration dead
     const int error = errno;
     to.resize(before + static_cast<size_t>(std::max<ssize_t>(received, 0)));
     if (received > 0) return true;
-    if (interrupted_) return absl::UnavailableError(absl::StrCat(name_, ": interrupted"));
+    if (interrupted_) return absl::UnavailableError("interrupted");
     if (received == 0) return false;
     if (error != EAGAIN && error != EINTR) {
-      return absl::UnavailableError(
-          absl::StrCat(name_, ": cannot receive: ", std::strerror(error)));
+      return absl::UnavailableError(absl::StrCat("cannot receive: ", std::strerror(error)));
     }
   }
 }

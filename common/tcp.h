@@ -2,8 +2,8 @@
 //
 // Threads: one at a time for each connection, but Interrupt: any thread.
 // Units: deadlines are of Clock::Real().MonotonicNow().
-// Errors: kUnavailable names the address and the reason: unknown, refused, closed, interrupted.
-//   kDeadlineExceeded: not in time. kFailedPrecondition: cannot listen there.
+// Errors: kUnavailable: unknown, refused, broken, interrupted; kDeadlineExceeded: not in time;
+//   kFailedPrecondition: cannot listen there. Before there is a connection they name the address.
 #ifndef SIGNPOST_COMMON_TCP_H_
 #define SIGNPOST_COMMON_TCP_H_
 
@@ -49,7 +49,7 @@ absl::StatusOr<FileDescriptor> ConnectTcp(const std::string& host, uint16_t port
 // Port 0: any that is free.
 absl::StatusOr<FileDescriptor> ListenTcp(const std::string& host, uint16_t port);
 // Where a socket listens; 0: it does not.
-uint16_t PortOf(const FileDescriptor& socket);
+uint16_t ListeningPort(const FileDescriptor& socket);
 
 class TcpConnection {
  public:
@@ -68,10 +68,9 @@ class TcpConnection {
   void Interrupt();
 
  private:
-  TcpConnection(std::string name, FileDescriptor socket);
+  explicit TcpConnection(FileDescriptor socket);
   absl::Status Await(short events, absl::Duration deadline) const;
 
-  const std::string name_;
   const FileDescriptor socket_;
   std::atomic<bool> interrupted_{false};
 };

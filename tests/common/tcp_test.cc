@@ -144,7 +144,7 @@ TEST(TcpTest, ListensOnAFreePort) {
   for (const char* host : {"127.0.0.1", ""}) {
     const auto listening = ListenTcp(host, 0);
     ASSERT_TRUE(listening.ok()) << listening.status();
-    const uint16_t port = PortOf(*listening);
+    const uint16_t port = ListeningPort(*listening);
     ASSERT_NE(port, 0);
     // By IPv4 too.
     const RawConnection client(port);
@@ -152,15 +152,15 @@ TEST(TcpTest, ListensOnAFreePort) {
     pollfd comes{listening->get(), POLLIN, 0};
     EXPECT_EQ(poll(&comes, 1, 20000), 1);
   }
-  EXPECT_EQ(PortOf(FileDescriptor()), 0);
+  EXPECT_EQ(ListeningPort(FileDescriptor()), 0);
 }
 
 TEST(TcpTest, APortInUseIsNamed) {
   const auto first = ListenTcp("127.0.0.1", 0);
   ASSERT_TRUE(first.ok()) << first.status();
-  const auto second = ListenTcp("127.0.0.1", PortOf(*first));
+  const auto second = ListenTcp("127.0.0.1", ListeningPort(*first));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition) << second.status();
-  EXPECT_NE(second.status().message().find(absl::StrCat("127.0.0.1:", PortOf(*first))),
+  EXPECT_NE(second.status().message().find(absl::StrCat("127.0.0.1:", ListeningPort(*first))),
             std::string::npos);
   EXPECT_EQ(ListenTcp("192.0.2.1", 0).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ListenTcp("no.such.invalid", 0).status().code(), absl::StatusCode::kFailedPrecondition);
