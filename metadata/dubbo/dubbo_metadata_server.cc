@@ -72,13 +72,14 @@ class Loop {
       if (events.empty()) continue;
       // Those that come now have no events yet.
       for (size_t i = 0; i < connections_.size(); ++i) {
-        if (!Proceed(connections_[i], events[i + kFixed].revents)) connections_[i].socket = {};
+        if (!Proceed(connections_[i], events[i + kFixed].revents)) Close(connections_[i]);
       }
       connections_.erase(std::remove_if(connections_.begin(), connections_.end(),
                                         [](const Connection& each) { return !each.socket; }),
                          connections_.end());
       if (events[1].revents != 0 && !stopping_) Accept();
     }
+    for (Connection& each : connections_) Close(each);
     connections_.clear();
   }
 
@@ -132,6 +133,15 @@ class Loop {
     if (!connection.out.empty()) return events == 0 || Send(connection);
     if (connection.more) return AnswerNext(connection);
     return events == 0 || (Receive(connection) && AnswerNext(connection));
+  }
+
+  static void Close(Connection& connection) {
+    // Else the kernel would go on with what the other end does not read.
+    const linger cut{1, 0};
+    if (!connection.out.empty()) {
+      setsockopt(connection.socket.get(), SOL_SOCKET, SO_LINGER, &cut, sizeof(cut));
+    }
+    connection.socket = {};
   }
 
   // False: the other end has closed.

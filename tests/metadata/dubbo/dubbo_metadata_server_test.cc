@@ -315,10 +315,11 @@ TEST_F(DubboMetadataServerTest, ClosesDuringRequests) {
   published_->Publish(InfoOf("r1"), {});
   Start();
   std::atomic<int> answered{0};
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (int i = 0; i < 4; ++i) peers.push_back(std::make_unique<Peer>(port_));
   std::vector<std::thread> askers;
-  for (int i = 0; i < 4; ++i) {
-    askers.emplace_back([this, &answered] {
-      Peer peer(port_);
+  for (const auto& each : peers) {
+    askers.emplace_back([&answered, &peer = *each] {
       for (uint64_t id = 0; peer.Send(Question(id, "r1")); ++id) {
         const std::string response = peer.Next();
         if (response.empty()) return;  // whole answers or none
