@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "signpost/common/tcp.h"
 
 namespace apache {
 namespace thrift {
@@ -51,10 +52,10 @@ class ThriftChannel {
   void set_timeout(absl::Duration timeout);
 
  private:
-  ThriftChannel(int fd, int copy, absl::Duration timeout, size_t max_frame_bytes);
+  ThriftChannel(int fd, FileDescriptor copy, absl::Duration timeout, size_t max_frame_bytes);
 
   // Thrift may close its own after an error, and the number may be another file's then.
-  const int copy_;
+  const FileDescriptor copy_;
   const std::shared_ptr<apache::thrift::transport::TSocket> socket_;
   const std::shared_ptr<apache::thrift::protocol::TProtocol> protocol_;
 };

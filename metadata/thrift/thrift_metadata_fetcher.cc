@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <thrift/transport/TTransportException.h>
 
 #include <atomic>
@@ -12,10 +11,11 @@
 #include "signpost/common/json.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/status.h"
+#include "signpost/common/tcp.h"
 #include "signpost/common/thrift/channel.h"
 #include "signpost/common/url.h"
+#include "signpost/metadata/ask_pool.h"
 #include "signpost/metadata/thrift/MetadataService.h"
-#include "signpost/metadata/thrift/ask_pool.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "signpost/metadata/thrift/wire.h"
 
@@ -23,7 +23,7 @@ namespace signpost {
 namespace {
 
 using apache::thrift::transport::TTransportException;
-using metadata_thrift_internal::AskPool;
+using metadata_internal::AskPool;
 
 constexpr size_t kMaxAnswer = 4 << 20;
 
@@ -56,20 +56,13 @@ absl::StatusOr<MetadataInfo> Ask(ThriftChannel& channel, const std::string& wher
   }
 }
 
-// A look-up of such a host ends at once.
-bool IsNumeric(const std::string& host) {
-  in6_addr address;
-  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &address) == 1;
-}
-
-class ThriftQuestion final : public metadata_thrift_internal::Question {
+class ThriftQuestion final : public metadata_internal::Question {
  public:
   ThriftQuestion(std::string host, uint16_t port, std::string revision)
       : host_(std::move(host)),
         port_(port),
         revision_(std::move(revision)),
-        looks_up_(!IsNumeric(host_)) {}
+        looks_up_(!IsNumericHost(host_)) {}
 
   absl::StatusOr<MetadataInfo> Run(absl::Duration timeout) override {
     auto channel = ThriftChannel::Connect(host_, port_, timeout, kMaxAnswer, stop_);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "signpost/client/client.h"
+#include "signpost/client/plugins/dubbo_metadata.h"
 #include "signpost/client/plugins/thrift_metadata.h"
 #include "signpost/client/plugins/zookeeper.h"
 #include "signpost/common/await.h"
@@ -36,7 +37,7 @@ class LocalMetadataTest : public testing::Test {
     options.app = app;
     options.registry = registry_;
     options.metadata = metadata;
-    options.metadata_protocols = {ThriftMetadata()};
+    options.metadata_protocols = {protocol_};
     auto client = Client::Create(options, registries_);
     EXPECT_TRUE(client.ok()) << client.status();
     return *std::move(client);
@@ -44,10 +45,22 @@ class LocalMetadataTest : public testing::Test {
 
   ZookeeperServer server_;
   RegistryFactories registries_{"registry"};
+  MetadataProtocol protocol_ = ThriftMetadata();
   std::string registry_;
 };
 
-TEST_F(LocalMetadataTest, AConsumerAsksTheProvider) {
+// Over each of the protocols.
+class LocalMetadataProtocolTest : public LocalMetadataTest,
+                                  public testing::WithParamInterface<const char*> {
+ protected:
+  LocalMetadataProtocolTest() {
+    if (GetParam() == std::string("dubbo")) protocol_ = DubboMetadata();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Of, LocalMetadataProtocolTest, testing::Values("thrift", "dubbo"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(LocalMetadataProtocolTest, AConsumerAsksTheProvider) {
   auto provider = Open("shop", "local");
   ASSERT_TRUE(provider->provider().Export("tri://127.0.0.1:50051/a.A?methods=x&version=1").ok());
   ASSERT_TRUE(provider->Start(absl::Seconds(20)).ok());

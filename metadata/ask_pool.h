@@ -1,5 +1,5 @@
 // The threads that ask metadata services, so that those who do not answer hide nobody who does.
-// Private to this folder.
+// Private to this folder and those below.
 //
 // One queue; a thread is started when a question finds none idle, and ends after some idle time.
 // Two rules:
@@ -15,8 +15,8 @@
 //   interrupted. Nothing left behind touches the executor, its clock or a callback.
 // Errors: besides those of Run: kDeadlineExceeded: the time was over, asked or not; kCancelled: by
 //   the token; kResourceExhausted: no thread can be started and there is no other.
-#ifndef SIGNPOST_METADATA_THRIFT_ASK_POOL_H_
-#define SIGNPOST_METADATA_THRIFT_ASK_POOL_H_
+#ifndef SIGNPOST_METADATA_ASK_POOL_H_
+#define SIGNPOST_METADATA_ASK_POOL_H_
 
 #include <cstddef>
 #include <functional>
@@ -30,7 +30,7 @@
 #include "signpost/common/executor.h"
 #include "signpost/metadata/metadata_fetcher.h"
 
-namespace signpost::metadata_thrift_internal {
+namespace signpost::metadata_internal {
 
 class Question {
  public:
@@ -74,6 +74,6 @@ class AskPool {
   const std::shared_ptr<State> state_;
 };
 
-}  // namespace signpost::metadata_thrift_internal
+}  // namespace signpost::metadata_internal
 
-#endif  // SIGNPOST_METADATA_THRIFT_ASK_POOL_H_
+#endif  // SIGNPOST_METADATA_ASK_POOL_H_

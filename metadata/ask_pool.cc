@@ -1,4 +1,4 @@
-#include "signpost/metadata/thrift/ask_pool.h"
+#include "signpost/metadata/ask_pool.h"
 
 #include <pthread.h>
 
@@ -15,7 +15,7 @@
 #include "signpost/common/gate.h"
 #include "signpost/common/mutex.h"
 
-namespace signpost::metadata_thrift_internal {
+namespace signpost::metadata_internal {
 namespace {
 
 using Callback = MetadataFetcher::FetchCallback;
@@ -428,4 +428,4 @@ size_t AskPool::late() const {
   return state_->late.size();
 }
 
-}  // namespace signpost::metadata_thrift_internal
+}  // namespace signpost::metadata_internal

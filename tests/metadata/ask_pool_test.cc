@@ -1,5 +1,5 @@
 // Who is asked when many do not answer, and what the end of a pool leaves. Without a network.
-#include "signpost/metadata/thrift/ask_pool.h"
+#include "signpost/metadata/ask_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include "signpost/common/manual_executor.h"
 #include "signpost/common/mutex.h"
 
-namespace signpost::metadata_thrift_internal {
+namespace signpost::metadata_internal {
 namespace {
 
 constexpr absl::Duration kBound = absl::Seconds(20);
@@ -453,4 +453,4 @@ TEST_F(AskPoolTest, EndsAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace signpost::metadata_thrift_internal
+}  // namespace signpost::metadata_internal
