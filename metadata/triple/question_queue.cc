@@ -247,7 +247,9 @@ struct QuestionQueue::State : std::enable_shared_from_this<State> {
       for (const ItemPtr& item : *items) {
         if (!std::exchange(item->answered, true)) dropped.push_back(std::move(item->done));
         Forget(*item);
-        if (item->open) item->question->Cancel();
+        // The question has the item until it ends, so the item must let go of it.
+        const std::shared_ptr<Question> question = std::move(item->question);
+        if (item->open) question->Cancel();
       }
       items->clear();
     }
