@@ -260,7 +260,8 @@ absl::StatusOr<std::unique_ptr<MetadataServer>> ServeTripleMetadata(
       GRPC_ARG_MAX_CONCURRENT_STREAMS,
       static_cast<int>(std::min<size_t>(options.limits.max_concurrent, INT_MAX)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(options.idle_timeout));
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Milliseconds(kHandshake));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             Milliseconds(std::min(kHandshake, options.idle_timeout)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, Milliseconds(kConnectionAge));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Milliseconds(kConnectionGrace));
   const std::string address =

@@ -2,6 +2,7 @@
 #ifndef SIGNPOST_TESTS_METADATA_TRIPLE_PEERS_H_
 #define SIGNPOST_TESTS_METADATA_TRIPLE_PEERS_H_
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -44,11 +45,12 @@ inline std::shared_ptr<PublishedMetadata> Publish(MetadataInfo info = SampleInfo
   return published;
 }
 
-// Any gRPC services on a port of the loopback.
+// Any gRPC services on a port of the loopback; what it has not is UNIMPLEMENTED.
 class GrpcPeer {
  public:
   explicit GrpcPeer(std::initializer_list<grpc::Service*> services) {
     grpc::ServerBuilder builder;
+    builder.RegisterCallbackGenericService(&others_);
     for (grpc::Service* service : services) builder.RegisterService(service);
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     server_ = builder.BuildAndStart();
@@ -59,6 +61,7 @@ class GrpcPeer {
   uint16_t port() const { return static_cast<uint16_t>(port_); }
 
  private:
+  grpc::CallbackGenericService others_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -1,5 +1,6 @@
 // What the server answers, alone or on a host's; and what hostile bytes do to it: nothing.
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -220,7 +221,9 @@ TEST_F(TripleMetadataServerTest, HostileBytesHarmOnlyTheirConnection) {
 }
 
 TEST_F(TripleMetadataServerTest, SilentConnectionsAreClosed) {
-  Start();
+  TripleMetadataOptions options;
+  options.idle_timeout = absl::Milliseconds(200);
+  Start(options);
   EXPECT_TRUE(RawConnection(port_).Closed());
 }
 
