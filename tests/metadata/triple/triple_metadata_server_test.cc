@@ -14,6 +14,7 @@
 #include "signpost/common/json.h"
 #include "signpost/metadata/triple/add_triple_metadata.h"
 #include "signpost/metadata/triple/triple_metadata.h"
+#include "signpost/metadata/triple/wrapped_call.h"
 #include "tests/metadata/triple/peers.h"
 #include "tests/support/raw_connection.h"
 
