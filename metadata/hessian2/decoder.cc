@@ -63,8 +63,7 @@ struct Decoder::State : hessian2_internal::Reader {
       if (!String(tag, types.emplace_back()) || !Charge(SlotBytes<std::string>())) return false;
     } else {
       Back();
-      if (types.empty()) return Fail("a reference to a type before any type");
-      if (!Count("reference to a type", types.size() - 1, index)) return false;
+      if (!Index("type", types.size(), index)) return false;
     }
     // Each value has its own copy.
     if (!Charge(types[index].size())) return false;
@@ -77,7 +76,7 @@ struct Decoder::State : hessian2_internal::Reader {
     uint8_t tag = 0;
     if (!Charge(SlotBytes<Class>()) || !Byte(tag) || !String(tag, added.type)) return false;
     size_t count = 0;
-    if (!Count("fields of a class", left(), count)) return false;
+    if (!Count("fields of a class", count)) return false;
     for (size_t i = 0; i < count; ++i) {
       std::string name;
       if (!Charge(kValueBytes + SlotBytes<ValuePtr>()) || !Byte(tag) || !String(tag, name)) {
@@ -117,8 +116,7 @@ struct Decoder::State : hessian2_internal::Reader {
 
   bool Refer(const Place& place, ValuePtr& out) {
     size_t index = 0;
-    if (references.empty()) return Fail("a reference before any list, map or object");
-    if (!Count("reference", references.size() - 1, index)) return false;
+    if (!Index("reference", references.size(), index)) return false;
     const Reference& reference = references[index];
     if (reference.value == nullptr) {
       if (index != place.owner) return Fail("a reference to a value that is not finished");
@@ -209,7 +207,7 @@ bool Decoder::State::List(uint8_t tag, const Place& place, ValuePtr& out) {
   }
   // Each takes a byte at least.
   size_t count = tag & 7;
-  if (tag < 0x70 && !Count("items of a list", left(), count)) return false;
+  if (tag < 0x70 && !Count("items of a list", count)) return false;
   for (size_t i = 0; i < count; ++i) {
     if (!list.NextItem()) return false;
   }
@@ -227,7 +225,8 @@ bool Decoder::State::Map(bool typed, const Place& place, ValuePtr& out) {
 }
 
 bool Decoder::State::Object(size_t index, const Place& place, ValuePtr& out) {
-  if (index >= classes.size()) return Fail(absl::StrCat("an object of unknown class ", index));
+  if (index >= classes.size())
+    return Fail(absl::StrCat("class ", index, ": there are ", classes.size()));
   const Class& its_class = classes[index];
   Inside object(*this, Kind::kObject, place);
   if (!object.Begin() || !Charge(its_class.type.size())) return false;
@@ -244,10 +243,7 @@ bool Decoder::State::Container(uint8_t tag, const Place& place, ValuePtr& out) {
   if (tag == 'H' || tag == 'M') return Map(tag == 'M', place, out);
   if (tag >= 0x70 || (tag >= 'U' && tag <= 'X')) return List(tag, place, out);
   size_t index = tag - 0x60;
-  if (tag == 'O') {
-    if (classes.empty()) return Fail("an object before any class");
-    if (!Count("class of an object", classes.size() - 1, index)) return false;
-  }
+  if (tag == 'O' && !Index("class", classes.size(), index)) return false;
   return Object(index, place, out);
 }
 

@@ -72,16 +72,29 @@ bool Reader::Int(uint8_t tag, int64_t& number) {
   return Compact(tag - 0xd4, 2, number);
 }
 
-bool Reader::Count(absl::string_view of_what, size_t most, size_t& count) {
+bool Reader::CountNumber(absl::string_view of_what, int64_t& number) {
   uint8_t tag = 0;
-  int64_t number = 0;
   if (!Byte(tag)) return false;
-  if (!IsInt(tag)) return Fail(absl::StrCat(of_what, ": no int"));
-  if (!Int(tag, number)) return false;
-  if (number < 0 || static_cast<uint64_t>(number) > most) {
-    return Fail(absl::StrCat(of_what, ": ", number, " of at most ", most));
+  return IsInt(tag) ? Int(tag, number) : Fail(absl::StrCat(of_what, ": no int"));
+}
+
+bool Reader::Count(absl::string_view of_what, size_t& count) {
+  int64_t number = 0;
+  if (!CountNumber(of_what, number)) return false;
+  if (number < 0 || static_cast<uint64_t>(number) > left()) {
+    return Fail(absl::StrCat(of_what, ": ", number, ", and ", left(), " bytes are left"));
   }
   count = static_cast<size_t>(number);
+  return true;
+}
+
+bool Reader::Index(absl::string_view of_what, size_t size, size_t& index) {
+  int64_t number = 0;
+  if (!CountNumber(of_what, number)) return false;
+  if (number < 0 || static_cast<uint64_t>(number) >= size) {
+    return Fail(absl::StrCat(of_what, " ", number, ": there are ", size));
+  }
+  index = static_cast<size_t>(number);
   return true;
 }
 

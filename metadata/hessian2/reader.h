@@ -41,14 +41,17 @@ class Reader {
   // The short forms: `upper` is what the tag says, and `size` bytes are behind it.
   bool Compact(int64_t upper, size_t size, int64_t& number);
   bool Int(uint8_t tag, int64_t& number);
-  // A number of things, or of one among so many.
-  bool Count(absl::string_view of_what, size_t most, size_t& count);
+  // A number of things that take a byte each at least.
+  bool Count(absl::string_view of_what, size_t& count);
+  // The number of one of so many.
+  bool Index(absl::string_view of_what, size_t size, size_t& index);
 
   // All chunks; `text` becomes UTF-8.
   bool String(uint8_t tag, std::string& text);
   bool Binary(uint8_t tag, std::string& data);
 
  private:
+  bool CountNumber(absl::string_view of_what, int64_t& number);
   bool Length(uint8_t tag, uint8_t direct, uint8_t compact, size_t& length);
   bool Unit(uint32_t& unit);
   bool Chunk(size_t units, std::string& text, uint32_t& high);

@@ -189,16 +189,16 @@ TEST(DecoderTest, AnExceptionThatIsItsOwnCauseHasNone) {
 TEST(DecoderTest, WhatIsNotFinishedOrNotThereIsNotReferredTo) {
   ExpectRefused(FromHex("79 5190"), "not finished");
   ExpectRefused(FromHex("48 01 61 5190 5a"), "not finished");
-  ExpectRefused(FromHex("5190"), "a reference before any");
-  ExpectRefused(FromHex("78 5191"), "reference: 1 of at most 0");
-  ExpectRefused(FromHex("78 518f"), "reference: -1 of at most 0");
+  ExpectRefused(FromHex("5190"), "reference 0: there are 0");
+  ExpectRefused(FromHex("78 5191"), "reference 1: there are 1");
+  ExpectRefused(FromHex("78 518f"), "reference -1: there are 1");
   ExpectRefused(FromHex("78 51e0"), "reference: no int");
-  ExpectRefused(FromHex("7190 4e"), "a type before any type");
-  ExpectRefused(FromHex("7001 61 7091"), "type: 1 of at most 0");
-  ExpectRefused(FromHex("60"), "unknown class 0");
-  ExpectRefused(FromHex("4f90"), "before any class");
-  ExpectRefused(FromHex("43 01 41 90 61"), "unknown class 1");
-  ExpectRefused(FromHex("43 01 41 90 4f91"), "class of an object: 1 of at most 0");
+  ExpectRefused(FromHex("7190 4e"), "type 0: there are 0");
+  ExpectRefused(FromHex("7001 61 7091"), "type 1: there are 1");
+  ExpectRefused(FromHex("60"), "class 0: there are 0");
+  ExpectRefused(FromHex("4f90"), "class 0: there are 0");
+  ExpectRefused(FromHex("43 01 41 90 61"), "class 1: there are 1");
+  ExpectRefused(FromHex("43 01 41 90 4f91"), "class 1: there are 1");
 }
 
 TEST(DecoderTest, TagsThatBeginNothing) {
@@ -244,7 +244,7 @@ TEST(DecoderTest, LengthsThatAreNotThere) {
 }
 
 TEST(DecoderTest, CountsThatCannotBeAreRefusedAtOnce) {
-  ExpectRefused(FromHex("58 497fffffff 4e"), "items of a list: 2147483647 of at most 1");
+  ExpectRefused(FromHex("58 497fffffff 4e"), "items of a list: 2147483647, and 1 bytes are left");
   ExpectRefused(FromHex("58 4980000000 4e"), "items of a list: -2147483648");
   ExpectRefused(FromHex("56 0161 497fffffff"), "items of a list");
   ExpectRefused(FromHex("43 0141 497fffffff"), "fields of a class");
