@@ -28,10 +28,15 @@ struct MetadataCall {
   std::vector<ValuePtr> arguments;
 };
 
+// The URLs of getExportedServiceURLs are strings, as those of getExportedURLs: Java's own URL
+// object is another one in every version.
 absl::StatusOr<ValuePtr> AnswerMetadataCall(const MetadataService& service,
                                             const MetadataCall& call);
 
-// The document as a Java object, and back; back also from JSON in a string (old Java).
+// The document as a Java object, and back; back also from JSON in a string (old Java). In what is
+// tolerated and dropped it is as MetadataInfoFromJson; what Java could not have put into a field is
+// kInvalidArgument with the name of the field. Null is kNotFound: so Java answers for a revision
+// that it does not know.
 ValuePtr MetadataInfoValue(const MetadataInfo& info);
 absl::StatusOr<MetadataInfo> MetadataInfoOf(const Value& value);
 

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# The program and its options.
+exec "$@"
