@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "signpost/client/fan_out_registrar.h"
 #include "signpost/client/open_centre.h"
 #include "signpost/client/registry_plan.h"
@@ -62,19 +64,45 @@ struct ServedMetadata {
   std::vector<std::unique_ptr<MetadataServer>> servers;
 };
 
-// All that can serve do; what the instance says is of the first one.
-absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const Clock& clock) {
-  ServedMetadata served;
-  served.published = std::make_shared<PublishedMetadata>(options.app, clock);
+// Those that are to answer, in order.
+absl::StatusOr<std::vector<const MetadataProtocol*>> ServingProtocols(
+    const ClientOptions& options) {
+  const std::vector<std::string>& wanted = options.metadata_service.protocols;
+  std::vector<const MetadataProtocol*> serving;
+  std::vector<std::string> names;
   for (const MetadataProtocol& protocol : options.metadata_protocols) {
     if (protocol.server == nullptr) continue;
-    auto server = protocol.server(served.published);
+    names.push_back(protocol.name);
+    if (wanted.empty()) return std::vector<const MetadataProtocol*>{&protocol};
+  }
+  for (const std::string& name : wanted) {
+    const auto found = absl::c_find_if(options.metadata_protocols, [&name](const auto& protocol) {
+      return protocol.server != nullptr && protocol.name == name;
+    });
+    if (found == options.metadata_protocols.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metadata service by protocol '", name, "': this process has ",
+                       names.empty() ? "none" : absl::StrJoin(names, ", ")));
+    }
+    serving.push_back(&*found);
+  }
+  if (!serving.empty()) return serving;
+  return absl::InvalidArgumentError(
+      "metadata=local: none of metadata_protocols has a server (client/plugins/dubbo_metadata.h)");
+}
+
+absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const Clock& clock) {
+  auto serving = ServingProtocols(options);
+  if (!serving.ok()) return serving.status();
+  ServedMetadata served;
+  served.published = std::make_shared<PublishedMetadata>(options.app, clock);
+  for (const MetadataProtocol* protocol : *serving) {
+    const bool first = served.servers.empty();
+    auto server = protocol->server(served.published, first ? options.metadata_service.port : 0);
     if (!server.ok()) return server.status();
     served.servers.push_back(*std::move(server));
   }
-  if (!served.servers.empty()) return served;
-  return absl::InvalidArgumentError(
-      "metadata=local: none of metadata_protocols has a server (client/plugins/dubbo_metadata.h)");
+  return served;
 }
 
 // Calls `close` for each of `all` at the same time, since each may take its whole time.

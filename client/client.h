@@ -39,14 +39,24 @@
 
 namespace signpost {
 
-// How processes ask each other for metadata. Plug-ins have them (client/plugins/thrift_metadata.h).
+// How processes ask each other for metadata. Plug-ins have them (client/plugins/dubbo_metadata.h).
 struct MetadataProtocol {
+  std::string name;  // as in url-params: `dubbo`, `tri`, `thrift`
   // Asks others; callbacks on the executor, which outlives it.
   std::function<std::unique_ptr<MetadataFetcher>(Executor&)> fetcher;
-  // Answers others. May be empty: this one only asks.
+  // Answers others, on `port` unless 0. May be empty: this one only asks.
   std::function<absl::StatusOr<std::unique_ptr<MetadataServer>>(
-      std::shared_ptr<const MetadataService>)>
+      std::shared_ptr<const MetadataService>, uint16_t port)>
       server;
+};
+
+// Of a process with metadata `local`.
+struct MetadataServiceOptions {
+  // Names of the protocols that it answers by. The instance names the first one, so that is the one
+  // that others ask by; the more, the more ports. Default: the first that has a server
+  std::vector<std::string> protocols;
+  // Of the first one. Default: 0, what the plug-in says, else any that is free
+  uint16_t port = 0;
 };
 
 // LoadOptions (client/options.h) fills in from environment and file what is not set here.
@@ -67,10 +77,10 @@ struct ClientOptions {
   absl::Duration debounce = absl::Milliseconds(20);
   bool read_only =
       false;  // Default: false. True: exports are refused, `embedded` opens beside its owner.
-  // Where this process' metadata is: `remote` (in the centre) or `local` (it answers itself, by all
-  // protocols below that have a server; the instance names the first one, docs/metadata.md).
+  // Where this process' metadata is: `remote` (in the centre) or `local` (it answers itself).
   // Default: `remote`
   std::string metadata;
+  MetadataServiceOptions metadata_service;           // of `local`
   std::vector<MetadataProtocol> metadata_protocols;  // Default: none, documents in centres only
   // Of the parameter `loadbalance`'s names; nullptr: those of this library.
   std::shared_ptr<const BalancerFactories> balancers;

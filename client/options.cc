@@ -38,6 +38,8 @@ constexpr const char* kKeys[] = {
     "dubbo.application.name",
     "dubbo.application.environment",
     "dubbo.application.metadata-type",
+    "dubbo.application.metadata-service-protocol",
+    "dubbo.application.metadata-service-port",
     "dubbo.application.register-mode",
     "dubbo.application.migration.step",
     "dubbo.application.migration.threshold",
@@ -178,6 +180,7 @@ class Loader {
   absl::Status Load(const Environment& environment, ClientOptions& options) {
     absl::Status status = Application(options);
     if (status.ok()) status = Metadata(options.metadata);
+    if (status.ok()) status = Served(options.metadata_service);
     if (status.ok()) status = Labels(options.labels);
     if (status.ok()) status = Registry(options.registry);
     if (status.ok()) status = Address(options.address);
@@ -220,6 +223,25 @@ class Loader {
       return Bad(*type, "neither remote nor local");
     }
     metadata = type->value;
+    return absl::OkStatus();
+  }
+
+  absl::Status Served(MetadataServiceOptions& service) const {
+    const Setting* protocols = Find("dubbo.application.metadata-service-protocol");
+    if (service.protocols.empty() && protocols != nullptr) {
+      if (!protocols->fault.ok()) return protocols->fault;
+      for (absl::string_view name : absl::StrSplit(protocols->value, ',', absl::SkipWhitespace())) {
+        service.protocols.emplace_back(absl::StripAsciiWhitespace(name));
+      }
+    }
+    const Setting* port = Find("dubbo.application.metadata-service-port");
+    if (service.port != 0 || port == nullptr) return absl::OkStatus();
+    if (!port->fault.ok()) return port->fault;
+    uint32_t number = 0;
+    if (!absl::SimpleAtoi(port->value, &number) || number == 0 || number > 65535) {
+      return Bad(*port, "not a port from 1 to 65535");
+    }
+    service.port = static_cast<uint16_t>(number);
     return absl::OkStatus();
   }
 

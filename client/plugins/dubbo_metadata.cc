@@ -1,5 +1,6 @@
 #include "signpost/client/plugins/dubbo_metadata.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -7,9 +8,12 @@ namespace signpost {
 
 MetadataProtocol DubboMetadata(const DubboMetadataOptions& options) {
   MetadataProtocol protocol;
+  protocol.name = "dubbo";
   protocol.fetcher = [](Executor& executor) { return NewDubboMetadataFetcher(executor); };
-  protocol.server = [options](std::shared_ptr<const MetadataService> service) {
-    return ServeDubboMetadata(std::move(service), options);
+  protocol.server = [options](std::shared_ptr<const MetadataService> service, uint16_t port) {
+    DubboMetadataOptions at = options;
+    if (port != 0) at.port = port;
+    return ServeDubboMetadata(std::move(service), at);
   };
   return protocol;
 }

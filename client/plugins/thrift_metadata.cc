@@ -1,5 +1,6 @@
 #include "signpost/client/plugins/thrift_metadata.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -7,9 +8,12 @@ namespace signpost {
 
 MetadataProtocol ThriftMetadata(const ThriftMetadataOptions& options) {
   MetadataProtocol protocol;
+  protocol.name = "thrift";
   protocol.fetcher = [](Executor& executor) { return NewThriftMetadataFetcher(executor); };
-  protocol.server = [options](std::shared_ptr<const MetadataService> service) {
-    return ServeThriftMetadata(std::move(service), options);
+  protocol.server = [options](std::shared_ptr<const MetadataService> service, uint16_t port) {
+    ThriftMetadataOptions at = options;
+    if (port != 0) at.port = port;
+    return ServeThriftMetadata(std::move(service), at);
   };
   return protocol;
 }

@@ -1,5 +1,6 @@
 #include "signpost/client/plugins/triple_metadata.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -7,9 +8,12 @@ namespace signpost {
 
 MetadataProtocol TripleMetadata(const TripleMetadataOptions& options) {
   MetadataProtocol protocol;
+  protocol.name = "tri";
   protocol.fetcher = [](Executor& executor) { return NewTripleMetadataFetcher(executor); };
-  protocol.server = [options](std::shared_ptr<const MetadataService> service) {
-    return ServeTripleMetadata(std::move(service), options);
+  protocol.server = [options](std::shared_ptr<const MetadataService> service, uint16_t port) {
+    TripleMetadataOptions at = options;
+    if (port != 0) at.port = port;
+    return ServeTripleMetadata(std::move(service), at);
   };
   return protocol;
 }

@@ -87,9 +87,9 @@ TEST_P(LocalMetadataProtocolTest, AConsumerAsksTheProvider) {
 TEST_F(LocalMetadataTest, WhatIsReferredToIsAmongTheSubscribedUrls) {
   std::shared_ptr<const MetadataService> served;
   MetadataProtocol protocol = ThriftMetadata();
-  protocol.server = [&served, server = protocol.server](auto service) {
+  protocol.server = [&served, server = protocol.server](auto service, uint16_t port) {
     served = service;
-    return server(std::move(service));
+    return server(std::move(service), port);
   };
   ClientOptions options;
   options.app = "shop";

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/server/server_store.h"
@@ -28,6 +29,10 @@ DEFINE_string(app, "", "application name");
 DEFINE_string(address, "",
               "HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this machine");
 DEFINE_string(metadata, "", "remote or local; else dubbo.application.metadata-type, else remote");
+DEFINE_string(
+    metadata_service_protocol, "",
+    "of --metadata=local: dubbo, tri, thrift or several of them, the first one is the one "
+    "that others ask by; else dubbo.application.metadata-service-protocol, else dubbo");
 DEFINE_string(register_mode, "",
               "levels to register at: instance, interface or all; else as the registry's URL says");
 DEFINE_string(check, "", "tcp: off while the port does not answer");
@@ -192,6 +197,8 @@ class Parser {
     result_.app = FLAGS_app;
     result_.address = FLAGS_address;
     result_.metadata = FLAGS_metadata;
+    result_.metadata_service_protocols =
+        absl::StrSplit(FLAGS_metadata_service_protocol, ',', absl::SkipEmpty());
     result_.register_mode = FLAGS_register_mode;
     result_.check = FLAGS_check;
     result_.listen = FLAGS_listen;

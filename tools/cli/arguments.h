@@ -34,6 +34,7 @@ struct Arguments {
   std::vector<std::string> services;
   std::string address;
   std::string metadata;
+  std::vector<std::string> metadata_service_protocols;
   std::string register_mode;
   std::string check;
   std::vector<std::pair<std::string, std::string>> params;

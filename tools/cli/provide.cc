@@ -144,6 +144,7 @@ int Provide(Invocation& call) {
   ClientOptions program;
   program.app = arguments.app;
   program.metadata = arguments.metadata;
+  program.metadata_service.protocols = arguments.metadata_service_protocols;
   program.metadata_protocols = call.metadata_protocols;
   auto options = CompleteOptions(std::move(program), arguments, call.err);
   if (!options.ok()) return Fail(call.err, "options", options.status());
