@@ -10,6 +10,7 @@
 #include "signpost/client/client.h"
 #include "signpost/client/plugins/dubbo_metadata.h"
 #include "signpost/client/plugins/thrift_metadata.h"
+#include "signpost/client/plugins/triple_metadata.h"
 #include "signpost/client/plugins/zookeeper.h"
 #include "signpost/common/await.h"
 #include "tests/support/child_process.h"
@@ -55,9 +56,10 @@ class LocalMetadataProtocolTest : public LocalMetadataTest,
  protected:
   LocalMetadataProtocolTest() {
     if (GetParam() == std::string("dubbo")) protocol_ = DubboMetadata();
+    if (GetParam() == std::string("tri")) protocol_ = TripleMetadata();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Of, LocalMetadataProtocolTest, testing::Values("thrift", "dubbo"),
+INSTANTIATE_TEST_SUITE_P(Of, LocalMetadataProtocolTest, testing::Values("thrift", "dubbo", "tri"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(LocalMetadataProtocolTest, AConsumerAsksTheProvider) {
