@@ -163,9 +163,9 @@ TEST_F(ConfiguredAddressesTest, WhenAllAreDisabledTheStateSaysSo) {
   Use(Rules({All("disabled=true")}));
   EXPECT_TRUE(told_.list->empty());
   EXPECT_TRUE(absl::IsUnavailable(told_.state));
-  EXPECT_EQ(told_.state.message(), "override rules disable all 2 addresses");
+  EXPECT_EQ(told_.state.message(), "override rules disable all 2 addresses of org.example.Greeter");
   Publish({At(1), At(2), At(3)});
-  EXPECT_EQ(told_.state.message(), "override rules disable all 3 addresses");
+  EXPECT_EQ(told_.state.message(), "override rules disable all 3 addresses of org.example.Greeter");
   // None is there to be disabled.
   Publish({});
   EXPECT_TRUE(told_.state.ok());

@@ -136,7 +136,7 @@ class Caller {
 // The names below a folder, and whether there ever was none after there had been one.
 class Folder {
  public:
-  Folder(Client& client, const std::string& path)
+  Folder(Client& client, const std::string& path, TreeContent content = TreeContent::kNames)
       : watch_(client.centre().store().WatchTree(
             path,
             [this](absl::StatusOr<TreeDelta> delta) {
@@ -148,7 +148,7 @@ class Folder {
               seen_ = seen_ || !names_.empty();
               if (!delta->empty()) ++changes_;
             },
-            TreeContent::kNames)) {}
+            content)) {}
 
   std::set<std::string> names() {
     MutexLock lock(mutex_);
