@@ -6,6 +6,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "tests/common/hostile.h"
 
 namespace signpost {
@@ -474,6 +476,62 @@ TEST(MigrationRuleTest, ServicesAreNamedWithVersionAndWithoutGroup) {
   // Applications in the order of the mapping.
   EXPECT_EQ(SettingsOf(rule, "a.D", {"shop", "old"}).proportion, 4);
   EXPECT_EQ(SettingsOf(rule, "a.D", {"old", "shop"}).proportion, 5);
+}
+
+TEST(MigrationFieldsTest, WhatAProgramSetsIsChecked) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(MigrationFields().Check().ok());
+  std::vector<std::pair<MigrationFields, std::string>> faults;
+  const auto add = [&faults](auto MigrationFields::*field, auto value, const char* name) {
+    MigrationFields fields;
+    fields.*field = value;
+    faults.emplace_back(fields, name);
+  };
+  for (const double threshold : {kNan, kInfinite, -kInfinite, -0.5, -2.0}) {
+    add(&MigrationFields::threshold, threshold, "migration.threshold: ");
+  }
+  for (const int proportion : {-1, 101, 150}) {
+    add(&MigrationFields::proportion, proportion, "migration.proportion: ");
+  }
+  for (const absl::Duration delay :
+       {absl::Milliseconds(500), absl::Milliseconds(1500), absl::Seconds(-1), -absl::Nanoseconds(1),
+        absl::InfiniteDuration(), -absl::InfiniteDuration(), absl::Seconds(int64_t{1} << 31)}) {
+    add(&MigrationFields::delay, delay, "migration.delay: ");
+  }
+  add(&MigrationFields::step, static_cast<MigrationStep>(7), "migration.step: ");
+  for (const auto& [fields, name] : faults) {
+    const absl::Status status = fields.Check();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name << status;
+    EXPECT_TRUE(absl::StartsWith(status.message(), name)) << status;
+  }
+
+  MigrationFields most;
+  most.step = MigrationStep::kForceInterface;
+  most.threshold = -1;
+  most.proportion = 100;
+  most.delay = absl::Seconds((int64_t{1} << 31) - 1);
+  most.force = true;
+  EXPECT_TRUE(most.Check().ok()) << most.Check();
+}
+
+TEST(MigrationFieldsTest, WhatIsNotSetIsTheDefaults) {
+  MigrationOptions defaults;
+  defaults.step = MigrationStep::kForceInterface;
+  defaults.threshold = 0.7;
+  defaults.proportion = 70;
+  defaults.delay = absl::Seconds(7);
+  defaults.force = true;
+  EXPECT_EQ(MigrationFields().Over(defaults), defaults);
+  MigrationFields fields;
+  fields.threshold = -1;
+  EXPECT_EQ(fields.Over(defaults), defaults);
+  fields.step = MigrationStep::kApplicationFirst;
+  fields.threshold = 0;
+  fields.proportion = 100;
+  fields.delay = absl::ZeroDuration();
+  fields.force = false;
+  EXPECT_EQ(fields.Over(defaults), MigrationOptions());
 }
 
 TEST(MigrationRuleTest, AThresholdThatIsNotSetIsTheProcesss) {
