@@ -122,6 +122,10 @@ absl::Status ReadEntries(const Json& rule, absl::string_view name,
     if (!entry.is_object()) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": not a mapping"));
     }
+    if (entry["serviceKey"].is_bool()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": serviceKey: true or false, as YAML reads it without quotes; not a text"));
+    }
     const std::string key(absl::StripAsciiWhitespace(entry["serviceKey"].AsText()));
     if (key.empty()) return absl::InvalidArgumentError(absl::StrCat(where, ": no serviceKey"));
     absl::StrAppend(&where, " (", absl::CHexEscape(key.substr(0, 100)), ")");
@@ -211,6 +215,8 @@ absl::StatusOr<MigrationRule> MigrationRule::Parse(absl::string_view text) {
   YamlLimits limits;
   // As an operator wrote it: "0x10" is no proportion.
   limits.plain_is_text = true;
+  // `force: yes`.
+  limits.yaml_1_1_booleans = true;
   absl::StatusOr<std::vector<Json>> documents = ParseYaml(text, limits);
   if (!documents.ok()) return documents.status();
   if (documents->size() > 1) return absl::InvalidArgumentError("more than one YAML document");

@@ -14,7 +14,8 @@
 //       proportion: 30
 //
 // Source: MigrationRule, SubMigrationRule of Dubbo 3.3. Unknown keys are ignored. Of two entries
-// with one serviceKey the last one counts, as in Java. Stricter than Java: a value out of its range
+// with one serviceKey the last one counts, and plain `yes`, `no`, `on`, `off` are booleans, as in
+// Java. Stricter than Java: a value out of its range
 // makes the rule invalid, also where no step uses it.
 //
 // Threads: values.
