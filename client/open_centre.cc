@@ -96,7 +96,7 @@ CentreRegistries OpenCentre::ForConsumers(const std::shared_ptr<OpenCentre>& sel
   if (migration_ != nullptr) {
     registries.migration = std::shared_ptr<MigrationRuleWatch>(self, migration_.get());
   }
-  registries.migration_options = options.migration;
+  registries.migration_options = options.migration.Over(MigrationOptions());
   registries.register_consumers = !options.read_only;
   return registries;
 }

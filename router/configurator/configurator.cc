@@ -81,6 +81,21 @@ absl::Status SetParameters(const Url::Parameters& parameters, absl::string_view 
   return absl::OkStatus();
 }
 
+std::string UnreadableValues(const Url::Parameters& parameters) {
+  Url::Parts parts;
+  parts.parameters = parameters;
+  const Url url(std::move(parts));
+  std::vector<std::string> faults;
+  const auto check = [&](absl::string_view key, bool good, absl::string_view what) {
+    if (!good) faults.push_back(absl::StrCat(key, "=", Quoted(url.Get(key)), " is ", what));
+  };
+  for (const char* key : {"disabled", "enabled"}) {
+    check(key, url.GetBool(key, false).ok(), "neither true nor false");
+  }
+  check("weight", url.GetInt("weight", 0).ok(), "not a whole number");
+  return absl::StrJoin(faults, ", ");
+}
+
 std::string HostOf(absl::string_view address) {
   if (absl::StartsWith(address, "[")) {
     const size_t close = address.find(']');

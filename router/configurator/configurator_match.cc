@@ -34,10 +34,12 @@ absl::StatusOr<std::pair<size_t, std::string>> ParseChoice(
   for (const auto& [key, value] : json.AsObject()) {
     const size_t index = std::find(keys.begin(), keys.end(), key) - keys.begin();
     if (index == N) return Fault(where, absl::StrCat("unknown key ", Quoted(key)));
-    if (!value.is_string()) return Fault(absl::StrCat(where, ".", key), "not a text");
+    if (!value.is_string() && !value.is_bool()) {
+      return Fault(absl::StrCat(where, ".", key), "not a text");
+    }
     if (index >= chosen) continue;
     chosen = index;
-    text = value.AsString();
+    text = value.AsText();
   }
   if (chosen == N) return Fault(where, "says nothing");
   return std::make_pair(chosen, std::move(text));

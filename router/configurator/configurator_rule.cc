@@ -37,9 +37,10 @@ struct Rule {
   std::string key;
 };
 
-// YAML 1.1's words too, which Java's parser knows.
+// Also as a text that is quoted.
 absl::StatusOr<bool> ParseBool(const Json& json, absl::string_view where, bool fallback) {
   if (json.is_null()) return fallback;
+  if (json.is_bool()) return json.AsBool();
   for (absl::string_view word : {"true", "yes", "on"}) {
     if (absl::EqualsIgnoreCase(json.AsString(), word)) return true;
   }
@@ -49,10 +50,15 @@ absl::StatusOr<bool> ParseBool(const Json& json, absl::string_view where, bool f
   return Fault(where, "neither true nor false");
 }
 
+absl::string_view NotText(const Json& json) {
+  return json.is_bool() ? "true or false, as YAML reads it without quotes; not a text"
+                        : "not a text";
+}
+
 // "" when absent.
 absl::StatusOr<std::string> ParseText(const Json& json, absl::string_view where) {
   if (json.is_null()) return std::string();
-  if (!json.is_string()) return Fault(where, "not a text");
+  if (!json.is_string()) return Fault(where, NotText(json));
   return json.AsString();
 }
 
@@ -64,7 +70,8 @@ absl::StatusOr<std::vector<std::string>> ParseList(const Json& json, absl::strin
   for (const Json& one : json.AsArray()) {
     const absl::string_view text = absl::StripAsciiWhitespace(one.AsString());
     if (text.empty()) {
-      return Fault(absl::StrCat(where, "[", list.size(), "]"), "empty, or not a text");
+      return Fault(absl::StrCat(where, "[", list.size(), "]"),
+                   one.is_bool() ? NotText(one) : "empty, or not a text");
     }
     list.emplace_back(text);
   }
@@ -120,8 +127,10 @@ absl::Status ParseParameters(const Json& json, const std::string& where, Item& i
   if (!json.is_null() && !json.is_object()) return Fault(where, "not a map");
   Url::Parameters parameters;
   for (const auto& [key, value] : json.AsObject()) {
-    if (!value.is_string()) return Fault(absl::StrCat(where, ".", key), "no value, or no text");
-    parameters[key] = value.AsString();
+    if (!value.is_string() && !value.is_bool()) {
+      return Fault(absl::StrCat(where, ".", key), "no value, or no text");
+    }
+    parameters[key] = value.AsText();
   }
   if (parameters.empty()) return Fault(where, "at least one is needed");
   return configurator_internal::SetParameters(parameters, absl::StrCat(where, "."), item);
@@ -207,6 +216,7 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
   if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "[")) return ParseUrls(text);
   YamlLimits limits;
   limits.plain_is_text = true;
+  limits.yaml_1_1_booleans = true;
   const absl::StatusOr<std::vector<Json>> documents = ParseYaml(text, limits);
   if (!documents.ok()) return documents.status();
   std::vector<Configurator> configurators;

@@ -1,6 +1,8 @@
 #include "signpost/router/configurator/configurator_set.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -32,15 +34,27 @@ Url ConfiguratorSet::Apply(const Url& original, const ConfiguratorTarget& target
   return application.Result();
 }
 
-std::vector<Configurator> ConfiguratorsOf(const std::vector<Url>& urls) {
+std::vector<Configurator> ConfiguratorsOf(const std::vector<Url>& urls,
+                                          const std::vector<Url>& known) {
+  std::set<std::string> silent;
+  for (const Url& url : known) silent.insert(url.ToFullString());
+  const auto warn = [&silent](const Url& url, absl::string_view text) {
+    if (silent.insert(url.ToFullString()).second) Log(LogLevel::kWarning, text);
+  };
   std::vector<Configurator> configurators;
   for (const Url& url : urls) {
     if (url.protocol() == "empty") return {};
     absl::StatusOr<Configurator> configurator = Configurator::FromUrl(url);
     if (!configurator.ok()) {
-      Log(LogLevel::kWarning, absl::StrCat("override rule left out: ",
-                                           configurator.status().message(), ": ", url.ToString()));
+      warn(url, absl::StrCat("override rule left out: ", configurator.status().message(), ": ",
+                             url.ToString()));
     } else if (configurator->active()) {
+      const std::string useless =
+          configurator_internal::UnreadableValues(configurator->parameters());
+      if (!useless.empty()) {
+        warn(url,
+             absl::StrCat("override rule ", url.ToString(), ": ", useless, "; that does nothing"));
+      }
       configurators.push_back(*std::move(configurator));
     }
   }

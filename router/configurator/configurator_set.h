@@ -49,8 +49,11 @@ class ConfiguratorSet {
 };
 
 // The configurators of what a registry holds for a service (category `configurators`). An
-// `empty://` URL clears: none. What cannot be read is left out with one warning that shows it.
-std::vector<Configurator> ConfiguratorsOf(const std::vector<Url>& urls);
+// `empty://` URL clears: none. What cannot be read is left out with one warning that shows it; a
+// value that nobody can read, of `disabled`, `enabled` or `weight`, has one too. `known`: URLs of
+// which that was said before.
+std::vector<Configurator> ConfiguratorsOf(const std::vector<Url>& urls,
+                                          const std::vector<Url>& known = {});
 
 }  // namespace signpost
 

@@ -6,11 +6,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "signpost/common/gate.h"
 #include "signpost/common/log.h"
 #include "signpost/common/status.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/watch_set.h"
+#include "signpost/router/configurator/configurator_item.h"
 
 namespace signpost {
 namespace {
@@ -86,8 +88,8 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
 
   void SetUrls(const std::shared_ptr<Service>& service, std::vector<Url> urls) {
     if (services_.count(service.get()) == 0 || service->urls == urls) return;
+    service->registry = ConfiguratorsOf(urls, service->urls);
     service->urls = std::move(urls);
-    service->registry = ConfiguratorsOf(service->urls);
     Tell(*service);
   }
 
@@ -133,7 +135,7 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
       } else {
         changed = watched.configurators != *rule;
         watched.configurators = *std::move(rule);
-        watched.fault.clear();
+        WarnOfValues(key, watched);
       }
     }
     if (!first && !changed) return;
@@ -147,6 +149,25 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
     where.key = key;
     Log(LogLevel::kWarning, absl::StrCat(source_.PathOf(where), ": ", status.message(),
                                          "; the override rule before stays in force"));
+  }
+
+  // The rule holds; a value of it that nobody can read does nothing.
+  void WarnOfValues(const std::string& key, WatchedKey& watched) {
+    std::set<std::string> useless;
+    const Url::Parameters* last = nullptr;
+    for (const Configurator& configurator : watched.configurators) {
+      // Those of one item share them.
+      if (std::exchange(last, &configurator.parameters()) == &configurator.parameters()) continue;
+      std::string values = configurator_internal::UnreadableValues(configurator.parameters());
+      if (!values.empty()) useless.insert(std::move(values));
+    }
+    const std::string said = absl::StrJoin(useless, ", ");
+    if (said != std::exchange(watched.fault, said) && !said.empty()) {
+      ConfigKey where;
+      where.key = key;
+      Log(LogLevel::kWarning,
+          absl::StrCat(source_.PathOf(where), ": ", said, "; that does nothing"));
+    }
   }
 
   // The rule of a key, null when it has not been heard yet.

@@ -14,6 +14,7 @@ namespace {
 Json Yaml(const std::string& text) {
   YamlLimits limits;
   limits.plain_is_text = true;
+  limits.yaml_1_1_booleans = true;
   auto documents = ParseYaml(text, limits);
   EXPECT_TRUE(documents.ok()) << documents.status();
   return documents.ok() && !documents->empty() ? documents->front() : Json();
@@ -39,6 +40,9 @@ TEST(StringMatchTest, EachKind) {
   };
   for (const Case& c : std::vector<Case>{
            {"exact: gray", "gray", true},
+           {"exact: true", "true", true},
+           {"exact: yes", "true", true},
+           {"exact: 'yes'", "yes", true},
            {"exact: gray", "grays", false},
            {"exact: gray", std::nullopt, false},
            {"exact: ''", "", true},

@@ -163,6 +163,26 @@ TEST(ConfiguratorRuleTest, ValuesAreTakenAsTheyAre) {
   EXPECT_EQ(url.GetMethod("echo", "timeout"), "5");
 }
 
+TEST(ConfiguratorRuleTest, BooleansAreYaml11sAsInJava) {
+  const Url url = Apply(OneItem("side: consumer, parameters: {a: yes, b: On, c: NO, d: off, e: "
+                                "False, f: 'yes', g: \"on\", h: yEs, i: y}"),
+                        kEcho, Consumer());
+  for (const char* key : {"a", "b"}) EXPECT_EQ(url.Get(key), "true") << key;
+  for (const char* key : {"c", "d", "e"}) EXPECT_EQ(url.Get(key), "false") << key;
+  EXPECT_EQ(url.Get("f"), "yes");
+  EXPECT_EQ(url.Get("g"), "on");
+  EXPECT_EQ(url.Get("h"), "yEs");
+  EXPECT_EQ(url.Get("i"), "y");
+  EXPECT_TRUE(Rule(OneItem("side: consumer, parameters: {a: b}", "enabled: Off\n")).empty());
+  EXPECT_EQ(Rule(OneItem("side: consumer, parameters: {a: b}", "enabled: 'yes'\n")).size(), 1u);
+  // Where a name is asked for, none.
+  const std::string fault = "true or false, as YAML reads it without quotes; not a text";
+  EXPECT_EQ(Fault(OneItem("side: consumer, parameters: {a: b}, applications: [web, no]")),
+            "configs[0].applications[1]: " + fault);
+  EXPECT_EQ(Fault(OneItem("side: on, parameters: {a: b}")), "configs[0].side: " + fault);
+  EXPECT_EQ(Rule(OneItem("side: consumer, parameters: {a: b}, applications: ['no']")).size(), 1u);
+}
+
 TEST(ConfiguratorRuleTest, ConditionsPriorityAndOwnWordsInParameters) {
   const auto rule = Rule(
       OneItem("side: consumer, parameters: {~env: gray, priority: 7, group: g, script: x, rule: y, "

@@ -215,5 +215,26 @@ TEST(ConfiguratorsOfTest, WhatCannotBeReadIsLeftOutWithAWarning) {
   EXPECT_FALSE(absl::StrContains(log.text(), "hunter2"));
 }
 
+TEST(ConfiguratorSetTest, AValueThatNobodyCanReadHasAWarning) {
+  KeptLog log;
+  const std::vector<Url> urls = {
+      Parsed("override://0.0.0.0/demo.Echo?disabled=yes&password=hunter2"),
+      Parsed("override://0.0.0.0/demo.Echo?weight=5x"),
+      Parsed("override://0.0.0.0/demo.Echo?disabled=TRUE&weight=-5&timeout=soon"),
+      // Nothing is put.
+      Parsed("override://0.0.0.0/demo.Echo?enabled=false&weight=5x")};
+  EXPECT_EQ(ConfiguratorsOf(urls).size(), 3u);
+  ASSERT_EQ(log.lines().size(), 2u) << log.text();
+  EXPECT_TRUE(absl::StrContains(log.lines()[0], "override://0.0.0.0/demo.Echo")) << log.text();
+  EXPECT_TRUE(absl::StrContains(log.lines()[0], "disabled='yes' is neither true nor false"));
+  EXPECT_TRUE(absl::StrContains(log.lines()[1], "weight='5x' is not a whole number"));
+  EXPECT_FALSE(absl::StrContains(log.text(), "hunter2"));
+  // What was said before is not said again.
+  EXPECT_EQ(ConfiguratorsOf(urls, {urls[0]}).size(), 3u);
+  EXPECT_EQ(log.lines().size(), 3u) << log.text();
+  EXPECT_EQ(ConfiguratorsOf(urls, urls).size(), 3u);
+  EXPECT_EQ(log.lines().size(), 3u) << log.text();
+}
+
 }  // namespace
 }  // namespace signpost

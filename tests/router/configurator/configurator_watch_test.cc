@@ -184,6 +184,57 @@ TEST_F(ConfiguratorWatchTest, WhatCannotBeReadKeepsTheOldAndWarnsOnce) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
+TEST_F(ConfiguratorWatchTest, AValueThatNobodyCanReadHasOneWarning) {
+  source_.Write(kEchoKey, ServiceRule("disabled: yes, weight: 5"));
+  const auto rules = Of(Echo(), told_);
+  Run();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(Get(told_[0], "disabled"), "true");
+  EXPECT_EQ(log_.text(), "");
+  const std::string bad = ServiceRule("disabled: 'yes', weight: 5x, timeout: soon");
+  source_.Write(kEchoKey, bad);
+  Run();
+  source_.Write(kEchoKey, bad);
+  Run();
+  // The rule holds.
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_EQ(Get(told_[1], "timeout"), "soon");
+  ASSERT_EQ(log_.lines().size(), 1u) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.text(), kEchoKey)) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.text(), "disabled='yes' is neither true nor false"));
+  EXPECT_TRUE(absl::StrContains(log_.text(), "weight='5x' is not a whole number"));
+  EXPECT_FALSE(absl::StrContains(log_.text(), "timeout"));
+  // Another one is news, and so is the same one after a good rule.
+  source_.Write(kEchoKey, ServiceRule("enabled: 1"));
+  Run();
+  ASSERT_EQ(log_.lines().size(), 2u) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.lines()[1], "enabled='1' is neither"));
+  source_.Write(kEchoKey, ServiceRule("weight: 5"));
+  Run();
+  source_.Write(kEchoKey, ServiceRule("enabled: 1"));
+  Run();
+  EXPECT_EQ(log_.lines().size(), 3u) << log_.text();
+}
+
+TEST_F(ConfiguratorWatchTest, AUrlThatStaysIsWarnedOfOnce) {
+  const auto rules = Of(Echo(), told_);
+  const auto url = [](const std::string& parameters) {
+    return *Url::Parse("override://0.0.0.0/demo.Echo?group=shop&version=1.0.0&" + parameters);
+  };
+  rules->SetRegistryUrls({url("weight=5x"), url("enabled=perhaps")});
+  Run();
+  EXPECT_EQ(log_.lines().size(), 2u) << log_.text();
+  rules->SetRegistryUrls({url("weight=5x"), url("enabled=perhaps"), url("timeout=1")});
+  Run();
+  EXPECT_EQ(log_.lines().size(), 2u) << log_.text();
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(Get(told_.back(), "timeout"), "1");
+  rules->SetRegistryUrls({url("timeout=1")});
+  rules->SetRegistryUrls({url("timeout=1"), url("weight=5x")});
+  Run();
+  EXPECT_EQ(log_.lines().size(), 3u) << log_.text();
+}
+
 TEST_F(ConfiguratorWatchTest, AFirstRuleThatCannotBeReadCountsAsNone) {
   source_.Write(kEchoKey, "{");
   const auto rules = Of(Echo(), told_);
