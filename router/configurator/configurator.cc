@@ -25,8 +25,8 @@ namespace {
 bool IsOwnWord(absl::string_view key) {
   static const auto& words = *new absl::flat_hash_set<absl::string_view>{
       // Of the rule itself.
-      "anyhost", "category", "check", "compatible_config", "configVersion", "dynamic", "interfaces",
-      "priority", "providerAddresses",
+      "anyhost", "category", "check", "compatible_config", "configVersion", "dynamic", "enabled",
+      "interfaces", "priority", "providerAddresses",
       // Which service it is.
       "application", "group", "interface", "side", "version",
       // What Java takes away for safety: scripts, rules, files.
@@ -286,9 +286,8 @@ absl::StatusOr<Configurator> Configurator::FromUrl(const Url& url) {
   const absl::string_view app = url.Get("application", url.username());
   if (!app.empty()) item->applications.emplace_back(app);
   item->services.push_back(service.ToString());
-  Url::Parameters parameters = url.parameters();
-  parameters.erase("enabled");
-  if (absl::Status status = configurator_internal::SetParameters(parameters, "parameter ", *item);
+  if (absl::Status status =
+          configurator_internal::SetParameters(url.parameters(), "parameter ", *item);
       !status.ok()) {
     return Annotate(status, where);
   }

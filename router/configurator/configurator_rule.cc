@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,11 +19,14 @@
 namespace signpost {
 namespace {
 
+using configurator_internal::CostOf;
 using configurator_internal::Item;
 using configurator_internal::Quoted;
+using configurator_internal::RegexUse;
 
-// Each pair is looked at whenever the rule is applied.
-constexpr size_t kMaxPairs = 100000;
+// What applying a rule to one URL may take, and comparing it with another rule. Enough for a rule
+// of 1 MiB that is full of addresses.
+constexpr size_t kMaxCost = 200000;
 
 absl::Status Fault(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
@@ -159,25 +162,40 @@ absl::Status ParseScope(const Json& json, const Rule& rule, const std::string& w
   return absl::OkStatus();
 }
 
-absl::Status ParseMatch(const Json& json, const Rule& rule, const std::string& where, Item& item) {
+absl::Status ParseMatch(const Json& json, const Rule& rule, const std::string& where, RegexUse& use,
+                        Item& item) {
   if (json.is_null()) return absl::OkStatus();
   // Java leaves the match out, and the rule then acts on everything.
   if (!rule.with_match) return Fault(where, "needs configVersion v3.0");
   absl::StatusOr<configurator_internal::ConfiguratorMatch> match =
-      configurator_internal::ConfiguratorMatch::Parse(json, where);
+      configurator_internal::ConfiguratorMatch::Parse(json, where, use);
   if (!match.ok()) return match.status();
   item.match = *std::move(match);
   return absl::OkStatus();
 }
 
-absl::Status ParseItem(const Json& json, const Rule& rule, const std::string& where, Item& item,
-                       std::vector<std::string>& addresses) {
+// All that may be looked at once for each address.
+size_t CostOfItem(const Item& item) {
+  size_t cost = item.match.cost();
+  for (const auto* list : {&item.provider_addresses, &item.applications, &item.services}) {
+    for (const std::string& text : *list) cost += CostOf(text.size());
+  }
+  for (const auto* map : {&item.conditions, &item.parameters}) {
+    for (const auto& [key, value] : *map) cost += CostOf(key.size() + value.size());
+  }
+  return cost;
+}
+
+absl::Status ParseItem(const Json& json, const Rule& rule, const std::string& where, RegexUse& use,
+                       Item& item, std::vector<std::string>& addresses) {
   absl::StatusOr<std::string> side = ParseText(json["side"], absl::StrCat(where, ".side"));
   absl::Status status =
       side.ok() ? configurator_internal::ParseSide(*side, absl::StrCat(where, ".side"), item)
                 : side.status();
   if (status.ok()) status = ParseScope(json, rule, where, item);
-  if (status.ok()) status = ParseMatch(json["match"], rule, absl::StrCat(where, ".match"), item);
+  if (status.ok()) {
+    status = ParseMatch(json["match"], rule, absl::StrCat(where, ".match"), use, item);
+  }
   if (status.ok()) {
     status = ParseParameters(json["parameters"], absl::StrCat(where, ".parameters"), item);
   }
@@ -232,7 +250,8 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
   if (items.is_null() && !rule->enabled) return configurators;
   if (!items.is_array()) return Fault("configs", "missing, or not a list");
 
-  size_t pairs = 0;
+  size_t cost = 0;
+  RegexUse use;
   for (size_t i = 0; i < items.AsArray().size(); ++i) {
     const Json& one = items.AsArray()[i];
     const std::string where = absl::StrCat("configs[", i, "]");
@@ -242,13 +261,14 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
     if (!*enabled) continue;
     auto item = std::make_shared<Item>();
     std::vector<std::string> addresses;
-    if (absl::Status status = ParseItem(one, *rule, where, *item, addresses); !status.ok()) {
+    if (absl::Status status = ParseItem(one, *rule, where, use, *item, addresses); !status.ok()) {
       return status;
     }
-    pairs += addresses.size() * std::max<size_t>(1, item->provider_addresses.size());
-    if (pairs > kMaxPairs) {
-      return Fault(where, absl::StrCat("more than ", kMaxPairs,
-                                       " pairs of addresses and providerAddresses"));
+    cost += addresses.size() * CostOfItem(*item);
+    if (cost > kMaxCost) {
+      return Fault(absl::StrCat(where, ".addresses"),
+                   absl::StrCat("each with all that the item says: the rule would take more than ",
+                                kMaxCost, " comparisons"));
     }
     for (std::string& address : addresses) {
       Configurator configurator(item, std::move(address));
