@@ -90,9 +90,11 @@ class ScriptedSession final : public ForwardingStore {
     return Subscription([] {});
   }
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done,
+                          ParentKind parents) override {
     ++bound;
-    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done));
+    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done),
+                                        parents);
   }
 
   SessionCallback tell;

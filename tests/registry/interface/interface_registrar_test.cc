@@ -227,13 +227,15 @@ class PickyStore final : public ForwardingStore {
   PickyStore(std::unique_ptr<Store> target, Executor& executor)
       : ForwardingStore(std::move(target)), executor_(executor) {}
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done,
+                          ParentKind parents) override {
     const absl::Status refusal = refuse ? refuse(key) : absl::OkStatus();
     if (!refusal.ok()) {
       executor_.Post([done = std::move(done), refusal]() mutable { std::move(done)(refusal); });
       return;
     }
-    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done));
+    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done),
+                                        parents);
   }
   std::function<absl::Status(const std::string& key)> refuse;
 
