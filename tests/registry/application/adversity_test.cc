@@ -153,7 +153,8 @@ TEST_F(AdversityTest, AfterAGapWhatIsMissingIsMadeAgainAndTheRestLeftAlone) {
   const auto gap = [&] {
     executor_->Post([&] { session.tell(SessionEvent::kDisconnected); });
     executor_->Post([&] { session.tell(SessionEvent::kConnected); });
-    Run();
+    // All processes come back at the same time, so each waits for a moment.
+    executor_->AdvanceAndRun(absl::Milliseconds(600));
   };
   std::map<std::string, std::optional<int64_t>> before;
   for (const std::string& path : paths) before[path] = version(path);
