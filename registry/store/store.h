@@ -54,9 +54,8 @@ struct TreeDelta {
 // their number; `data` is empty, `exists` true, and what is written anew is not told.
 enum class TreeContent { kValues, kNames };
 
-// What folders are made as that a session-bound key still lacks; only the direct one is ever a
-// container. kContainer: it may go again by itself when it stays empty, and who watches it must
-// look for it anew (Dubbo's instances). kPersistent: it stays, as those expect who watch the folder
+// What the folders become that a session-bound key still lacks. kContainer, the direct one only: it
+// goes by itself when it stays empty (Dubbo's instances). kPersistent: for those who watch a folder
 // once and for all (Dubbo Java at interface level). Centres without folders have no difference.
 enum class ParentKind { kContainer, kPersistent };
 
