@@ -66,6 +66,13 @@ absl::StatusOr<std::vector<std::string>> RawZookeeper::Children(const std::strin
   return all;
 }
 
+absl::StatusOr<int64_t> RawZookeeper::Owner(const std::string& path) {
+  Stat stat{};
+  const int rc = zoo_exists(zoo_, path.c_str(), 0, &stat);
+  if (rc != ZOK) return ToStatus(rc, path);
+  return stat.ephemeralOwner;
+}
+
 absl::StatusOr<std::vector<std::string>> RawZookeeper::Acl(const std::string& path) {
   ACL_vector acl{};
   Stat stat{};

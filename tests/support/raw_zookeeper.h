@@ -4,6 +4,7 @@
 #ifndef SIGNPOST_TESTS_SUPPORT_RAW_ZOOKEEPER_H_
 #define SIGNPOST_TESTS_SUPPORT_RAW_ZOOKEEPER_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class RawZookeeper {
 
   absl::StatusOr<std::string> Get(const std::string& path);
   absl::StatusOr<std::vector<std::string>> Children(const std::string& path);
+  // The stat's ephemeralOwner: 0 for a persistent node, kContainer for a container, else a session.
+  absl::StatusOr<int64_t> Owner(const std::string& path);
+  static constexpr int64_t kContainer = INT64_MIN;
   // As zkCli shows it: `digest:ann:...=:cdrwa`, `world:anyone:r`.
   absl::StatusOr<std::vector<std::string>> Acl(const std::string& path);
   // A persistent node that everybody may do anything with.

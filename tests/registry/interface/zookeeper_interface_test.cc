@@ -12,6 +12,7 @@
 #include "signpost/registry/store/store_centre.h"
 #include "signpost/registry/zookeeper/zookeeper_store.h"
 #include "tests/registry/zookeeper/zookeeper_test.h"
+#include "tests/support/raw_zookeeper.h"
 #include "tests/support/tcp_proxy.h"
 
 namespace signpost {
@@ -182,6 +183,57 @@ TEST_F(ZookeeperInterfaceTest, AChangeWhileCutOffEndsInOneNode) {
   ASSERT_TRUE(value.ok()) << value.status();
   const auto children = seen.WaitFor({{FormEncode(u2), value->value}});
   EXPECT_EQ(children.size(), 1u);
+}
+
+// TC-47, within one session.
+TEST_F(ZookeeperInterfaceTest, AChangeInAGapOfTheSameSessionEndsInOneNode) {
+  TcpProxy proxy(g_server->port());
+  auto provider = Start(proxy.address());
+  const std::string u1 = "tri://192.0.2.1:1/a.A?side=provider&timestamp=1700000000000&weight=1";
+  const std::string u2 = "tri://192.0.2.1:1/a.A?side=provider&timestamp=1700000000000&weight=2";
+  ASSERT_TRUE(Register(*provider, u1).ok());
+  Seen gap(provider->centre->store(), Folder());
+  proxy.Break();
+  ASSERT_EQ(gap.WaitForEvent(SessionEvent::kDisconnected).back(), SessionEvent::kDisconnected);
+  CallOptions options;
+  options.timeout = kPatience;
+  Waiter<absl::Status> added;
+  Waiter<absl::Status> removed;
+  provider->registry->Register(*Url::Parse(u2), options, added.Callback());
+  provider->registry->Unregister(*Url::Parse(u1), options, removed.Callback());
+  proxy.Restore();
+  EXPECT_TRUE(added.Wait(kPatience).ok());
+  EXPECT_TRUE(removed.Wait(kPatience).ok());
+  for (const SessionEvent event : gap.events()) {
+    EXPECT_NE(event, SessionEvent::kNewSession) << "the session should have lived on";
+  }
+  Store& store = Open();
+  Seen seen(store, Folder());
+  const auto value = Get(store, PathOf(u2));
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(seen.WaitFor({{FormEncode(u2), value->value}}).size(), 1u);
+}
+
+// A Java consumer's watch of a folder is not set again when the folder has vanished.
+TEST_F(ZookeeperInterfaceTest, FoldersAreNoContainersAndOutliveTheirLastChild) {
+  auto provider = Start(g_server->address());
+  const std::string url = "tri://192.0.2.1:1/a.A?side=provider";
+  const std::string consumer = "consumer://192.0.2.9/a.A";
+  for (const std::string& each : {url, consumer}) {
+    ASSERT_TRUE(Register(*provider, each).ok());
+    ASSERT_TRUE(Unregister(*provider, each).ok());
+  }
+  RawZookeeper raw(g_server->address());
+  for (const char* folder : {"", "/a.A", "/a.A/providers", "/a.A/consumers"}) {
+    const absl::StatusOr<int64_t> owner = raw.Owner(Root() + folder);
+    ASSERT_TRUE(owner.ok()) << owner.status();
+    EXPECT_EQ(*owner, 0) << folder;
+  }
+  EXPECT_EQ(raw.Children(Folder())->size(), 0u);
+  // Instances lie in a container, as Dubbo makes it.
+  ASSERT_TRUE(Bind(Open(), Root() + "/services/shop/192.0.2.1:1", "{}").ok());
+  EXPECT_EQ(*raw.Owner(Root() + "/services/shop"), RawZookeeper::kContainer);
+  EXPECT_EQ(*raw.Owner(Root() + "/services"), 0);
 }
 
 TEST_F(ZookeeperInterfaceTest, ALeafOfAnotherSessionIsReplaced) {
