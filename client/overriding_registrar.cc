@@ -252,7 +252,8 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     exported.watch.Cancel();
     for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
       Release(waiting);
-      std::move(waiting.done)(absl::OkStatus());
+      std::move(waiting.done)(absl::CancelledError(
+          absl::StrCat(exported.original.ToString(), " is no longer to be registered")));
     }
     if (!exported.wanted.has_value()) NoLongerUnknown();
   }
