@@ -134,7 +134,7 @@ TEST(AddressListTest, DiffNamesAddedRemovedAndUpdated) {
   auto next = list->Apply(delta);
   EXPECT_GT(next->version(), list->version());
   EXPECT_NE(list->Apply(delta)->version(), next->version());  // of each its own
-  EXPECT_EQ(next->spec(1).weight, 300);  // at its old position
+  EXPECT_EQ(next->spec(1).weight, 300);                       // at its old position
   EXPECT_EQ(list->spec(1).weight, 100);
 }
 
