@@ -261,6 +261,7 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
         served_ = before;
       } else {
         served_ = before->Apply(delta);
+        delta.to_version = served_->version();
       }
       addresses.list = served_;
       return delta;

@@ -202,7 +202,8 @@ TEST_F(AddressSourceTest, ALevelThatCannotBeReadIsNotKnownEvenByForce) {
   levels_.PublishApplication(0, absl::UnavailableError("no metadata of revision r1"));
   EXPECT_TRUE(AtInterface());
   EXPECT_TRUE(choice().Pick(Request()).ok());
-  EXPECT_THAT(choice().why, HasSubstr("not known yet: no metadata of revision r1"));
+  EXPECT_THAT(choice().why,
+              HasSubstr("(not known yet: org.example.Greeter: no metadata of revision r1)"));
   levels_.PublishApplication(0, absl::PermissionDeniedError("/services/shop"));
   EXPECT_TRUE(AtInterface());
   levels_.PublishApplication(1);

@@ -132,15 +132,16 @@ TEST_F(DualModeTest, TheInterfaceLevelServesUntilMetadataAppears) {
   auto by_interface =
       Provide("old", "tri://127.0.0.1:24081/a.G?methods=x", Registry("&register-mode=interface"));
   auto writer = Open("", Registry());
-  // What an application-level provider writes, taken from one of another registry group.
-  auto sample = Provide("shop", "tri://127.0.0.1:24082/a.G?methods=x",
-                        Registry("&register-mode=instance&group=elsewhere"));
+  // What an application-level provider writes, taken from one of another registry.
+  ZookeeperServer elsewhere;
+  ASSERT_TRUE(elsewhere.Start().ok());
+  auto sample =
+      Provide("shop", "tri://127.0.0.1:24082/a.G?methods=x",
+              absl::StrCat("zookeeper://", elsewhere.address(), "?register-mode=instance"));
   const std::string revision = sample->provider().registered().revision;
   ASSERT_FALSE(revision.empty());
-  auto sample_reader = Open("", Registry("&group=elsewhere"));
-  const std::string node = Node(*sample_reader, "/services/shop/127.0.0.1:24082").value;
-  const std::string document =
-      Node(*sample_reader, absl::StrCat("/dubbo/metadata/shop/", revision)).value;
+  const std::string node = Node(*sample, "/services/shop/127.0.0.1:24082").value;
+  const std::string document = Node(*sample, absl::StrCat("/dubbo/metadata/shop/", revision)).value;
   ASSERT_FALSE(node.empty());
   ASSERT_FALSE(document.empty());
   Write(*writer, "/dubbo/mapping/a.G", "shop");

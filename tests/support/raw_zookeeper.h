@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 typedef struct _zhandle zhandle_t;  // the C client's
 
@@ -26,9 +27,8 @@ class RawZookeeper {
 
   absl::StatusOr<std::string> Get(const std::string& path);
   absl::StatusOr<std::vector<std::string>> Children(const std::string& path);
-  // The stat's ephemeralOwner: 0 for a persistent node, kContainer for a container, else a session.
-  absl::StatusOr<int64_t> Owner(const std::string& path);
-  static constexpr int64_t kContainer = INT64_MIN;
+  // Whether the node is gone within `timeout`.
+  bool AwaitGone(const std::string& path, absl::Duration timeout);
   // As zkCli shows it: `digest:ann:...=:cdrwa`, `world:anyone:r`.
   absl::StatusOr<std::vector<std::string>> Acl(const std::string& path);
   // A persistent node that everybody may do anything with.
