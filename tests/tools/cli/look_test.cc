@@ -105,9 +105,9 @@ TEST_F(LookTest, ServicesAreMarkedByLevel) {
 
 TEST_F(LookTest, AProcessOfTwoProtocolsCountsOnceForEach) {
   registry_ += "?register-mode=all";
-  auto shop = Provider(
-      "shop", {"dubbo://192.0.2.1:20880/org.example.Echo", "tri://192.0.2.1:50051/org.example.Echo",
-               "dubbo://[2001:db8::1]:20880/org.example.Other"});
+  auto shop = Provider("shop", {"dubbo://192.0.2.1:20880/org.example.Echo",
+                                "tri://192.0.2.1:50051/org.example.Echo"});
+  auto six = Provider("six", {"dubbo://[2001:db8::1]:20880/org.example.Other"});
   ASSERT_EQ(Run({"services", "--json"}), kDone) << err_.str();
   const Json document = Document();
   const auto& services = document["services"].AsArray();
@@ -118,6 +118,7 @@ TEST_F(LookTest, AProcessOfTwoProtocolsCountsOnceForEach) {
     EXPECT_EQ(services[i]["level"].AsString(), "both");
     EXPECT_EQ(services[i]["addresses"].AsInt(), 1) << out_.str();
   }
+  EXPECT_EQ(services[2]["addresses"].AsInt(), 1) << out_.str();
 }
 
 // A memory centre one of whose folders may not be read, or never answers.
