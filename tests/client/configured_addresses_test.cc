@@ -157,7 +157,7 @@ TEST_F(ConfiguredAddressesTest, WhenAllAreDisabledTheStateSaysSo) {
   Publish({At(1), At(2)});
   Use(Rules({All("disabled=true")}));
   EXPECT_TRUE(told_.list->empty());
-  EXPECT_TRUE(absl::IsUnavailable(told_.state));
+  EXPECT_TRUE(absl::IsNotFound(told_.state));
   EXPECT_EQ(told_.state.message(), "override rules disable all 2 addresses of org.example.Greeter");
   Publish({At(1), At(2), At(3)});
   EXPECT_EQ(told_.state.message(), "override rules disable all 3 addresses of org.example.Greeter");

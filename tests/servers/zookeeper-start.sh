@@ -76,6 +76,7 @@ if [ -n "${ZK_SUPER:-}" ]; then
   flags="$flags -Dzookeeper.DigestAuthenticationProvider.superDigest=super:$digest"
 fi
 [ -z "${ZK_NO_DIGEST:-}" ] || flags="$flags -Dzookeeper.DigestAuthenticationProvider.enabled=false"
+[ -z "${ZK_CONTAINER_CHECK_MS:-}" ] || flags="$flags -Dznode.container.checkIntervalMs=$ZK_CONTAINER_CHECK_MS"
 jars=/usr/share/java
 nohup java -Xmx"${ZK_HEAP:-256m}" $JVM_FLAGS $flags \
   -cp "$dir:$jars/zookeeper.jar:$jars/slf4j-log4j12.jar:$jars/log4j-1.2.jar:$jars/netty-codec.jar:$jars/netty-resolver.jar" \

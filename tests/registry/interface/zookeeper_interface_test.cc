@@ -220,9 +220,9 @@ TEST_F(ZookeeperInterfaceTest, AChangeInAGapOfTheSameSessionEndsInOneNode) {
 TEST_F(ZookeeperInterfaceTest, FoldersAreNoContainersAndOutliveTheirLastChild) {
   // A server that looks for empty containers all the time, not once a minute.
   ZookeeperServer eager;
-  setenv("JVM_FLAGS", "-Dznode.container.checkIntervalMs=200", 1);
+  setenv("ZK_CONTAINER_CHECK_MS", "200", 1);
   const absl::Status started = eager.Start();
-  unsetenv("JVM_FLAGS");
+  unsetenv("ZK_CONTAINER_CHECK_MS");
   ASSERT_TRUE(started.ok()) << started;
   auto provider = Start(eager.address());
   const std::string url = "tri://192.0.2.1:1/a.A?side=provider";
