@@ -7,6 +7,7 @@
 #   ZK_SASL=1          SASL login with DIGEST-MD5: user "ann", password "secret".
 #   ZK_SUPER=1         digest super user: "super:admin" may do everything.
 #   ZK_NO_DIGEST=1     refuses every digest login.
+#   ZK_CONTAINER_CHECK_MS=N  looks for empty containers so often, not once a minute.
 #   ZK_HEAP=256m       Java heap.
 #   OWNER_PID=N        the server is killed when this process has ended.
 set -eu
