@@ -142,41 +142,63 @@ AddressSelector::AddressSelector(AddressOptions options, Url registry,
       registry_(std::move(registry)),
       interfaces_(interfaces != nullptr ? std::move(interfaces) : SystemNetworkInterfaces()) {}
 
-absl::StatusOr<Url> AddressSelector::Complete(const Url& exported) {
+AdvertisedAddress AddressSelector::AdvertisedOf(const std::string& protocol) const {
   AdvertisedAddress advertised = options_.advertised;
-  const auto own = options_.advertised_by_protocol.find(exported.protocol());
+  const auto own = options_.advertised_by_protocol.find(protocol);
   if (own != options_.advertised_by_protocol.end()) {
     if (!own->second.host.empty()) advertised.host = own->second.host;
     if (own->second.port != 0) advertised.port = own->second.port;
   }
+  return advertised;
+}
+
+absl::StatusOr<Url> AddressSelector::Complete(const Url& exported) {
+  const AdvertisedAddress advertised = AdvertisedOf(exported.protocol());
   Url::Parts parts = exported.parts();
   if (advertised.port != 0) parts.port = advertised.port;
   if (!advertised.host.empty()) {
     parts.host = BracketHost(advertised.host);
   } else if (IsWildcardHost(parts.host)) {
     const bool ipv4 = IsIpv4(parts.host);
-    absl::StatusOr<std::string> host = HostOf(ipv4 ? Families::kIpv4 : Families::kBoth);
+    absl::StatusOr<std::string> host = HostOf(ipv4 ? Families::kIpv4 : Families::kBoth, true);
     if (!host.ok()) return host.status();
     parts.host = BracketHost(*host);
   }
   return Url(std::move(parts));
 }
 
-absl::StatusOr<std::string> AddressSelector::HostOf(Families families) {
-  if (!IsWildcardHost(options_.host)) return options_.host;
-  MutexLock lock(mutex_);
-  std::string& chosen = chosen_[families];
-  if (chosen.empty()) {
-    absl::StatusOr<std::string> host = Choose(families);
-    if (!host.ok()) return host.status();
-    chosen = *std::move(host);
-  }
-  return chosen;
+std::string AddressSelector::ConsumerHost() {
+  const std::string advertised = AdvertisedOf("consumer").host;
+  if (!advertised.empty()) return BracketHost(advertised);
+  const absl::StatusOr<std::string> host = HostOf(Families::kIpv4, false);
+  return host.ok() ? BracketHost(*host) : "";
 }
 
-absl::StatusOr<std::string> AddressSelector::Choose(Families families) const {
+absl::StatusOr<std::string> AddressSelector::HostOf(Families families, bool exported) {
+  if (!IsWildcardHost(options_.host)) return options_.host;
+  absl::StatusOr<std::string> host;
+  std::vector<std::string> warnings;
+  {
+    MutexLock lock(mutex_);
+    Choice& choice = chosen_[families];
+    // An interface may have come up since: worth another look before anything is registered.
+    const bool doubtful = !choice.host.ok() || !choice.warnings.empty();
+    if (!choice.made || (exported && doubtful)) choice = Choose(families);
+    host = choice.host;
+    if (exported) warnings = std::exchange(choice.warnings, {});
+  }
+  for (const std::string& warning : warnings) Log(LogLevel::kWarning, warning);
+  return host;
+}
+
+AddressSelector::Choice AddressSelector::Choose(Families families) const {
+  Choice choice;
+  choice.made = true;
   absl::StatusOr<std::vector<InterfaceAddress>> all = interfaces_->Addresses();
-  if (!all.ok()) return all.status();
+  if (!all.ok()) {
+    choice.host = all.status();
+    return choice;
+  }
   std::vector<InterfaceAddress> usable;
   std::string loopback;
   for (const InterfaceAddress& address : *all) {
@@ -189,23 +211,26 @@ absl::StatusOr<std::string> AddressSelector::Choose(Families families) const {
       usable.push_back(address);
     }
   }
-  std::string host = OnPreferred(usable);
+  std::string host = OnPreferred(usable, choice.warnings);
   if (host.empty()) host = OnRoute(*all, families);
   if (host.empty()) host = First(usable);
   if (host.empty() && !loopback.empty()) {
-    Log(LogLevel::kWarning,
+    choice.warnings.push_back(
         absl::StrCat("no interface but the loopback can be used: ", loopback,
                      " is registered, which only consumers on this machine reach; ", kAdvice));
     host = std::move(loopback);
   }
   if (host.empty()) {
-    return absl::FailedPreconditionError(
+    choice.host = absl::FailedPreconditionError(
         absl::StrCat("no network interface has an address that consumers could reach; ", kAdvice));
+  } else {
+    choice.host = std::move(host);
   }
-  return host;
+  return choice;
 }
 
-std::string AddressSelector::OnPreferred(const std::vector<InterfaceAddress>& usable) const {
+std::string AddressSelector::OnPreferred(const std::vector<InterfaceAddress>& usable,
+                                         std::vector<std::string>& warnings) const {
   for (const std::string& item : Items(options_.preferred_interfaces)) {
     std::vector<InterfaceAddress> matching;
     for (const InterfaceAddress& address : usable) {
@@ -214,7 +239,7 @@ std::string AddressSelector::OnPreferred(const std::vector<InterfaceAddress>& us
     if (!matching.empty()) return First(matching);
   }
   if (!options_.preferred_interfaces.empty()) {
-    Log(LogLevel::kWarning,
+    warnings.push_back(
         absl::StrCat("preferred interfaces ", options_.preferred_interfaces,
                      ": none is there with an address that can be registered; another is taken"));
   }

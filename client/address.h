@@ -63,20 +63,34 @@ class AddressSelector {
   // stays for the life of this: a process is one instance, and its exports must agree.
   absl::StatusOr<Url> Complete(const Url& exported);
 
+  // The host that a consumer is seen with, that of exports if it can be; "": none, it may call
+  // others all the same. Never warns, and what was not found is not looked for again, unless an
+  // export does.
+  std::string ConsumerHost();
+
  private:
   // Which addresses something that is bound to a wildcard answers on.
   enum class Families { kBoth, kIpv4 };
 
-  absl::StatusOr<std::string> HostOf(Families families);
-  absl::StatusOr<std::string> Choose(Families families) const;
-  std::string OnPreferred(const std::vector<InterfaceAddress>& usable) const;
+  struct Choice {
+    bool made = false;
+    absl::StatusOr<std::string> host = "";
+    // Of what is registered that way: for the export that first uses it.
+    std::vector<std::string> warnings;
+  };
+
+  AdvertisedAddress AdvertisedOf(const std::string& protocol) const;
+  absl::StatusOr<std::string> HostOf(Families families, bool exported);
+  Choice Choose(Families families) const;
+  std::string OnPreferred(const std::vector<InterfaceAddress>& usable,
+                          std::vector<std::string>& warnings) const;
   std::string OnRoute(const std::vector<InterfaceAddress>& all, Families families) const;
 
   const AddressOptions options_;
   const Url registry_;
   const std::shared_ptr<const NetworkInterfaces> interfaces_;
   Mutex mutex_;
-  std::map<Families, std::string> chosen_ ABSL_GUARDED_BY(mutex_);
+  std::map<Families, Choice> chosen_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace signpost

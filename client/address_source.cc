@@ -1,5 +1,7 @@
 #include "signpost/client/address_source.h"
 
+#include <unistd.h>
+
 #include <tuple>
 #include <utility>
 
@@ -108,7 +110,8 @@ class AddressSource::Listener final : public NotifyListener {
 LevelFacts AddressSource::Level::Facts() const {
   LevelFacts facts;
   if (routed == nullptr) return facts;
-  facts.known = true;
+  facts.known = known;
+  facts.kept = routed->addresses.kept;
   facts.addresses = routed->unready.ok() ? routed->addresses.list->size() : 0;
   facts.state = routed->unready.ok() ? routed->addresses.state : routed->unready;
   return facts;
@@ -123,6 +126,7 @@ AddressSource::AddressSource(CentreRegistries centre, std::shared_ptr<Executor> 
       service_(ServiceKey::Of(consumer_)),
       routing_(routing),
       on_change_(std::move(on_change)),
+      begun_(absl::ToUnixMillis(executor_->clock().WallNow())),
       configurators_known_(centre_.configurators == nullptr) {
   choice_.service = routing_.service;
   // Here, since others may look as soon as one of them has started.
@@ -228,6 +232,7 @@ void AddressSource::Subscribe(DiscoveryLevel level, bool wanted) {
   if (node) at.registry->Unregister(ConsumerNode(), CallOptions(), ignored);
   // A later subscription starts from nothing.
   at.heard = false;
+  at.known = false;
   at.routed = nullptr;
   if (at.configured != nullptr) {
     ServiceAddresses none;
@@ -243,6 +248,9 @@ void AddressSource::OnAddresses(DiscoveryLevel level, const ServiceAddresses& ad
     if (!at.subscribed) return;
   }
   at.heard = true;
+  // An error that leaves nothing says that the list could not be had, unless it says that there is
+  // none.
+  at.known = !addresses.list->empty() || addresses.state.ok() || absl::IsNotFound(addresses.state);
   const ServiceAddresses told =
       at.configured != nullptr ? at.configured->SetAddresses(addresses) : addresses;
   if (!configurators_known_) return;
@@ -266,11 +274,13 @@ void AddressSource::OnRule(const MigrationRuleWatch::RulePtr& rule) {
 }
 
 void AddressSource::DecideLevels() {
-  std::vector<std::string> apps;
-  if (application_.routed != nullptr) apps = application_.routed->addresses.apps;
-  if (apps.empty() && interface_.routed != nullptr) apps = interface_.routed->addresses.apps;
+  if (application_.routed != nullptr && !application_.routed->addresses.apps.empty()) {
+    apps_ = application_.routed->addresses.apps;
+  }
+  const bool by_interface = apps_.empty() && interface_.routed != nullptr;
   const MigrationSettings settings =
-      rule_->SettingsFor(service_, apps, url_fields_, centre_.migration_options);
+      rule_->SettingsFor(service_, by_interface ? interface_.routed->addresses.apps : apps_,
+                         url_fields_, centre_.migration_options);
   MigrationFacts facts;
   facts.application_level = application_.Facts();
   facts.interface_level = interface_.Facts();
@@ -313,7 +323,10 @@ void AddressSource::Decide() {
 }
 
 Url AddressSource::ConsumerNode() const {
-  return consumer_.With("category", "consumers").With("check", "false");
+  return consumer_.With("category", "consumers")
+      .With("check", "false")
+      .With("pid", absl::StrCat(getpid()))
+      .With("timestamp", absl::StrCat(begun_));
 }
 
 }  // namespace signpost::client_internal

@@ -10,6 +10,7 @@
 #ifndef SIGNPOST_CLIENT_ADDRESS_SOURCE_H_
 #define SIGNPOST_CLIENT_ADDRESS_SOURCE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -75,6 +76,7 @@ class AddressSource final : public std::enable_shared_from_this<AddressSource> {
     std::shared_ptr<NotifyListener> listener;
     bool subscribed = false;  // under mutex_
     bool heard = false;
+    bool known = false;  // what was heard is the registry's list, be it empty
     std::unique_ptr<ConfiguredAddresses> configured;  // null: there are no overrides
     std::unique_ptr<AddressRouting> routing;
     std::shared_ptr<const RoutedAddresses> routed;  // null: not known
@@ -100,6 +102,9 @@ class AddressSource final : public std::enable_shared_from_this<AddressSource> {
   const ServiceKey service_;
   const AddressRouting::Parts& routing_;
   const std::function<void()> on_change_;
+  // ms since 1970. With the process id it tells this consumer's node from those of others on the
+  // same host.
+  const int64_t begun_;
 
   Mutex mutex_;
   bool stopped_ = false;
@@ -110,6 +115,9 @@ class AddressSource final : public std::enable_shared_from_this<AddressSource> {
   // Of the executor.
   MigrationRuleWatch::RulePtr rule_;  // null: not known yet
   MigrationFields url_fields_;
+  // Applications of the mapping, as last told: settings of the rule may hang on them, and must not
+  // depend on which level is subscribed to.
+  std::vector<std::string> apps_;
   MigrationState migration_;
   // What the log last said of where calls go.
   std::optional<std::tuple<MigrationStep, bool, DiscoveryLevel, int>> told_;

@@ -59,6 +59,15 @@ absl::Status CheckLabels(const ClientOptions& options) {
   return absl::OkStatus();
 }
 
+// Nothing stands behind the process's threshold.
+absl::Status CheckMigration(const MigrationFields& migration) {
+  if (migration.threshold && *migration.threshold < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("migration.threshold: ", *migration.threshold, " is not a number >= 0"));
+  }
+  return migration.Check();
+}
+
 struct ServedMetadata {
   std::shared_ptr<PublishedMetadata> published;
   std::vector<std::unique_ptr<MetadataServer>> servers;
@@ -168,6 +177,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options,
   }
   absl::Status address = CheckAddressOptions(options.address);
   if (!address.ok()) return Annotate(address, "address options");
+  absl::Status migration = CheckMigration(options.migration);
+  if (!migration.ok()) return migration;
   if (options.balancers == nullptr) {
     auto balancers = std::make_shared<BalancerFactories>("balancer");
     absl::Status added = AddBuiltinBalancers(*balancers);

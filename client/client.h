@@ -87,9 +87,9 @@ struct ClientOptions {
   // Each makes a router of its own for each service that is referred to. Default: none, every
   // address may be picked
   std::vector<RouterFactory> routers;
-  // Of dual mode, where neither the rule in the config centre nor a reference says anything.
-  // Default: APPLICATION_FIRST (docs/migration.md)
-  MigrationOptions migration;
+  // Of dual mode, where neither the rule in the config centre nor a reference says anything. The
+  // threshold not -1. Default: not set, those of MigrationOptions (docs/migration.md)
+  MigrationFields migration;
   // Of which an address is chosen; nullptr: this machine's.
   std::shared_ptr<const NetworkInterfaces> interfaces;
   // For tests and simulation: nullptr makes a thread of its own. If given it must run tasks while

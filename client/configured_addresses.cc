@@ -110,8 +110,9 @@ ServiceAddresses ConfiguredAddresses::Told(AddressDelta delta) {
   told.list = list_;
   told.delta = std::move(delta);
   if (list_->empty() && !published_.list->empty()) {
-    told.state = absl::UnavailableError(
-        absl::StrCat("override rules disable all ", published_.list->size(), " addresses"));
+    told.state =
+        absl::NotFoundError(absl::StrCat("override rules disable all ", published_.list->size(),
+                                         " addresses of ", published_.list->spec(0).service->name));
   }
   return told;
 }

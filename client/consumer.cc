@@ -42,7 +42,7 @@ Url ConsumerUrl(const ServiceKey& key, const ReferOptions& options, const std::s
   if (migration.force) set("migration.force", *migration.force ? "true" : "false");
   if (address != nullptr) {
     // A process without an address of its own may call others all the same.
-    if (const auto seen = address->Complete(Url(parts)); seen.ok()) parts.host = seen->host();
+    if (std::string seen = address->ConsumerHost(); !seen.empty()) parts.host = std::move(seen);
   }
   return Url(std::move(parts));
 }
@@ -64,6 +64,9 @@ absl::StatusOr<std::shared_ptr<Directory>> Consumer::Refer(absl::string_view ser
                                                            const ReferOptions& asked) {
   absl::StatusOr<ServiceKey> key = ServiceKey::Parse(service);
   if (!key.ok()) return Annotate(key.status(), absl::StrCat("refer '", service, "'"));
+  if (absl::Status migration = asked.migration.Check(); !migration.ok()) {
+    return Annotate(migration, absl::StrCat("refer '", service, "'"));
+  }
   ReferOptions options = asked;
   if (options.balancer.empty()) options.balancer = state_->parts.balancer;
   State& state = *state_;

@@ -26,8 +26,8 @@ struct ReferOptions {
   std::string protocol;     // Default: any. `a,b`: any of
   std::string provided_by;  // Applications, comma list; no mapping is read. Default: none
   std::string balancer;     // Default: the client's, else Dubbo's `random`
-  // Of dual mode, where the rule in the config centre says nothing. Default:
-  // ClientOptions::migration
+  // Of dual mode, where the rule in the config centre says nothing. `delay`: whole seconds.
+  // Default: ClientOptions::migration
   MigrationFields migration;
 };
 

@@ -195,25 +195,43 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
     for (const auto& source : sources_) view->choices.push_back(source->choice());
     std::stable_partition(view->choices.begin(), view->choices.end(),
                           [](const LevelChoice& choice) { return choice.Unready().ok(); });
+    for (const LevelChoice& choice : view->choices) view->usable += choice.Unready().ok() ? 1 : 0;
+    // A registry that has nothing to pick adds nothing where another one has.
     std::vector<const RoutedAddresses*> serving;
-    for (const LevelChoice& choice : view->choices) {
-      if (choice.Unready().ok()) ++view->usable;
-      const auto lists = choice.Serving();
-      serving.insert(serving.end(), lists.begin(), lists.end());
+    absl::Status others;
+    for (size_t i = 0; i < view->choices.size(); ++i) {
+      if (view->usable == 0 || i < view->usable) {
+        const auto lists = view->choices[i].Serving();
+        serving.insert(serving.end(), lists.begin(), lists.end());
+        continue;
+      }
+      // What may still come from it is missing.
+      for (absl::Status& state : view->choices[i].States()) {
+        if (others.ok() && IsRetryable(state)) others = std::move(state);
+      }
     }
     if (serving.empty()) return;                      // nothing is known yet
     view->unready = view->choices.front().Unready();  // as Pick
     view->known = true;
     AddressDelta delta = Serve(serving, view->addresses);
-    if (served_->empty()) view->addresses.state = NothingServes(view->choices);
+    if (served_->empty()) {
+      view->addresses.state = NothingServes(view->choices);
+    } else if (view->addresses.state.ok()) {
+      view->addresses.state = std::move(others);
+    }
     ServiceAddresses told = view->addresses;
     told.delta = std::move(delta);
+    const bool news = told_.list != told.list || !told.delta.empty() || told_.state != told.state ||
+                      told_.apps != told.apps || told_.kept != told.kept;
+    told_ = view->addresses;
     {
       MutexLock lock(mutex_);
       if (closed_) return;
       view_.Publish(std::move(view));
     }
     AnswerWaiters();
+    // Of the level that does not serve nobody needs to hear.
+    if (!news) return;
     // A listener may cancel itself or another one: they are dropped by a task of their own.
     for (const auto& listener : listeners_) Tell(*listener, told);
   }
@@ -243,6 +261,7 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
         served_ = before;
       } else {
         served_ = before->Apply(delta);
+        delta.to_version = served_->version();
       }
       addresses.list = served_;
       return delta;
@@ -302,6 +321,7 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
   std::vector<std::shared_ptr<AddressSource>> sources_;  // not changed after Start
   // Of the control executor.
   std::shared_ptr<const AddressList> served_ = AddressList::Empty();
+  ServiceAddresses told_;  // last, without the delta
   std::list<std::shared_ptr<Listener>> listeners_;
   std::vector<Waiter> waiters_;
   uint64_t last_waiter_ = 0;

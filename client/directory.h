@@ -69,8 +69,8 @@ class Directory {
   void WhenReady(absl::Duration timeout, absl::AnyInvocable<void(absl::Status) &&> done) const;
 
   // Those that calls are drawn from now: of one level of one registry as a rule, and all of them
-  // while calls are shared between levels or registries. The version is that of the list told with
-  // it: another one, another list.
+  // while calls are shared between levels or registries. Another version, another list; a list that
+  // served before may serve again.
   std::shared_ptr<const AddressList> addresses() const;
   // Of the last notification: OK or the first broken link. Of an empty list: what each level and
   // registry says; retryable as long as one of them may still come.

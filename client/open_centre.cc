@@ -96,7 +96,7 @@ CentreRegistries OpenCentre::ForConsumers(const std::shared_ptr<OpenCentre>& sel
   if (migration_ != nullptr) {
     registries.migration = std::shared_ptr<MigrationRuleWatch>(self, migration_.get());
   }
-  registries.migration_options = options.migration;
+  registries.migration_options = options.migration.Over(MigrationOptions());
   registries.register_consumers = !options.read_only;
   return registries;
 }
@@ -105,9 +105,14 @@ std::shared_ptr<Registrar> OpenCentre::ForProviders(const std::shared_ptr<OpenCe
   std::vector<std::shared_ptr<Registrar>> levels;
   if (plan_.provider.application) levels.emplace_back(self, application_.get());
   if (plan_.provider.interface) levels.emplace_back(self, interface_.get());
-  return std::make_shared<OverridingRegistrar>(parts_.executor,
-                                               std::make_shared<FanOutRegistrar>(std::move(levels)),
-                                               Configurators(self, plan_.provider.interface));
+  return std::make_shared<OverridingRegistrar>(
+      parts_.executor, std::make_shared<FanOutRegistrar>(std::move(levels)),
+      Configurators(self, plan_.provider.interface),
+      [name = absl::StrCat("registry ", plan_.centre.ToString()), self] {
+        return absl::StrCat(
+            name, ": ",
+            self->centre_->store().IsAvailable() ? "no answer in time" : "not connected");
+      });
 }
 
 WatchConfigurators OpenCentre::Configurators(const std::shared_ptr<OpenCentre>& self,

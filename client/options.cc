@@ -307,22 +307,23 @@ class Loader {
     return absl::OkStatus();
   }
 
-  absl::Status Migration(MigrationOptions& migration) const {
+  absl::Status Migration(MigrationFields& migration) const {
     const Setting* step = Find("dubbo.application.migration.step");
     if (step == nullptr) step = Find("dubbo.application.service-discovery.migration");
-    if (step != nullptr && migration.step == MigrationOptions().step) {
+    if (step != nullptr && !migration.step.has_value()) {
       if (!step->fault.ok()) return step->fault;
       absl::StatusOr<MigrationStep> parsed = ParseMigrationStep(step->value);
       if (!parsed.ok()) return Bad(*step, parsed.status().message());
       migration.step = *parsed;
     }
     const Setting* threshold = Find("dubbo.application.migration.threshold");
-    if (threshold != nullptr && migration.threshold == MigrationOptions().threshold) {
+    if (threshold != nullptr && !migration.threshold.has_value()) {
       if (!threshold->fault.ok()) return threshold->fault;
-      if (!absl::SimpleAtod(threshold->value, &migration.threshold) ||
-          !(migration.threshold >= 0) || std::isinf(migration.threshold)) {
+      double value = 0;
+      if (!absl::SimpleAtod(threshold->value, &value) || !(value >= 0) || std::isinf(value)) {
         return Bad(*threshold, "not a number from 0 on");
       }
+      migration.threshold = value;
     }
     return absl::OkStatus();
   }

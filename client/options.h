@@ -2,7 +2,8 @@
 //
 // Precedence, for each option by itself: what the program set > environment > file > default. A
 // field counts as set by the program when it differs from its default: text that is not empty, a
-// label whose key is there. Options of the registry that stand in a URL (`group`, `timeout`, user,
+// label whose key is there, a field of `migration` that has a value, also the default one. Options
+// of the registry that stand in a URL (`group`, `timeout`, user,
 // ...) belong to where that URL comes from. User and password of a source that names a registry of
 // its own are never used for the registry of another source.
 //

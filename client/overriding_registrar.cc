@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/common/clock.h"
 #include "signpost/common/log.h"
+#include "signpost/common/status.h"
 
 namespace signpost::client_internal {
 namespace {
@@ -23,10 +24,11 @@ constexpr absl::Duration kHold = absl::Seconds(1);
 class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
  public:
   State(std::shared_ptr<Executor> executor, std::shared_ptr<Registrar> registrar,
-        WatchConfigurators configurators)
+        WatchConfigurators configurators, std::function<std::string()> trouble)
       : executor_(std::move(executor)),
         registrar_(std::move(registrar)),
-        configurators_(std::move(configurators)) {}
+        configurators_(std::move(configurators)),
+        trouble_(std::move(trouble)) {}
 
   Executor& executor() { return *executor_; }
 
@@ -46,7 +48,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
                                      const std::shared_ptr<const ConfiguratorSet>& configurators) {
           auto self = weak.lock();
           auto exported = held.lock();
-          if (self != nullptr && exported != nullptr) self->OnRules(*exported, *configurators);
+          if (self != nullptr && exported != nullptr) self->OnRules(exported, *configurators);
         });
   }
 
@@ -56,6 +58,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     if (exported != nullptr) {
       exports_.erase(it);
       TakenBack(*exported);
+      TakeOff(std::exchange(exported->leaving, {}));
     }
     const bool never = exported == nullptr || !exported->registered.has_value();
     const Url& registered = never ? provider : *exported->registered;
@@ -81,6 +84,8 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     const Url original;
     std::optional<Url> wanted;      // none until the rules are known
     std::optional<Url> registered;  // none before it was registered first
+    // What was registered before, the oldest first: to be taken off once `registered` is there.
+    std::vector<Url> leaving;
     std::map<uint64_t, Waiting> waiting;
     Subscription watch;
   };
@@ -99,8 +104,11 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
       if (self != nullptr && exported != nullptr) self->GiveUp(*exported, id, why);
     };
     if (options.timeout != absl::InfiniteDuration()) {
-      waiting.timer = executor_->PostAfter(options.timeout, [give_up] {
-        give_up(absl::DeadlineExceededError("the registry has not told its override rules"));
+      waiting.timer = executor_->PostAfter(options.timeout, [weak = weak_from_this(), give_up] {
+        auto self = weak.lock();
+        if (self == nullptr) return;
+        give_up(absl::DeadlineExceededError(
+            absl::StrCat("override rules are not known yet: ", self->trouble_())));
       });
     }
     waiting.cancel_id = options.cancel.OnCancel([weak = weak_from_this(), give_up] {
@@ -125,23 +133,54 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     waiting.options.cancel.RemoveCallback(waiting.cancel_id);
   }
 
-  void OnRules(Export& exported, const ConfiguratorSet& configurators) {
+  void OnRules(const std::shared_ptr<Export>& exported, const ConfiguratorSet& configurators) {
     Url wanted =
-        configurators.Apply(exported.original, ConfiguratorTarget::OfProvider(exported.original));
-    if (!exported.registered.has_value()) {
-      const bool first = !exported.wanted.has_value();
-      exported.wanted = std::move(wanted);
+        configurators.Apply(exported->original, ConfiguratorTarget::OfProvider(exported->original));
+    if (!exported->registered.has_value()) {
+      const bool first = !exported->wanted.has_value();
+      exported->wanted = std::move(wanted);
       if (first) NoLongerUnknown();
       return;
     }
-    if (wanted == *exported.registered) return;
-    const Url before = *std::exchange(exported.registered, std::move(wanted));
-    Log(LogLevel::kInfo, absl::StrCat("override rules: ", before.ToString(), " becomes ",
-                                      exported.registered->ToString()));
-    // It goes on trying on its own.
-    registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
-    if (IsRegisteredAs(before)) return;
-    registrar_->Unregister(before, CallOptions(), [](const absl::Status&) {});
+    if (wanted == *exported->registered) return;
+    const Url before = *std::exchange(exported->registered, wanted);
+    Log(LogLevel::kInfo,
+        absl::StrCat("override rules: ", before.ToString(), " becomes ", wanted.ToString()));
+    exported->leaving.push_back(before);
+    registrar_->Register(wanted, CallOptions(),
+                         [weak = weak_from_this(), held = std::weak_ptr<Export>(exported),
+                          wanted](const absl::Status& status) {
+                           auto self = weak.lock();
+                           auto exported = held.lock();
+                           if (self == nullptr || exported == nullptr) return;
+                           // The next one's answer is for all that leave.
+                           if (exported->registered != wanted) return;
+                           self->OnChanged(*exported, status);
+                         });
+  }
+
+  // The answer to a change. An error that is not final: the registrar goes on trying on its own,
+  // and deletes nothing before.
+  void OnChanged(Export& exported, const absl::Status& status) {
+    std::vector<Url> leaving = std::exchange(exported.leaving, {});
+    if (IsFinal(status) && !leaving.empty()) {
+      Log(LogLevel::kWarning,
+          absl::StrCat("override rules: ", exported.registered->ToString(),
+                       " cannot be registered, the one before stays: ", status.message()));
+      // The oldest is the one that is there.
+      std::swap(*exported.registered, leaving.front());
+      registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
+    }
+    TakeOff(std::move(leaving));
+  }
+
+  static bool IsFinal(const absl::Status& status) { return !status.ok() && !IsRetryable(status); }
+
+  void TakeOff(std::vector<Url> urls) {
+    for (const Url& url : urls) {
+      if (IsRegisteredAs(url)) continue;
+      registrar_->Unregister(url, CallOptions(), [](const absl::Status&) {});
+    }
   }
 
   // What a process exports together is registered together: each part by itself would be a revision
@@ -163,20 +202,44 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
         known.push_back(exported);
       }
     }
-    for (const std::shared_ptr<Export>& exported : known) RegisterFirst(*exported);
+    for (const std::shared_ptr<Export>& exported : known) RegisterFirst(exported);
   }
 
-  void RegisterFirst(Export& exported) {
-    exported.registered = *exported.wanted;
+  void RegisterFirst(const std::shared_ptr<Export>& exported) {
+    exported->registered = *exported->wanted;
     // Even if all have given up: it is to be registered.
-    if (exported.waiting.empty()) {
-      registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
+    if (exported->waiting.empty()) {
+      Try(exported, CallOptions(), [](const absl::Status&) {});
     }
-    for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
+    for (auto& [id, waiting] : std::exchange(exported->waiting, {})) {
       Release(waiting);
       waiting.options.timeout = waiting.end - executor_->clock().MonotonicNow();
-      registrar_->Register(*exported.registered, waiting.options, std::move(waiting.done));
+      Try(exported, waiting.options, std::move(waiting.done));
     }
+  }
+
+  // Registers it first; as it was exported, if what rules made of it can never be registered.
+  void Try(const std::shared_ptr<Export>& exported, const CallOptions& options, DoneCallback done) {
+    const Url tried = *exported->registered;
+    registrar_->Register(
+        tried, options,
+        [weak = weak_from_this(), held = std::weak_ptr<Export>(exported), tried, options,
+         done = std::move(done)](absl::Status status) mutable {
+          auto self = weak.lock();
+          auto exported = held.lock();
+          if (self == nullptr || exported == nullptr || !IsFinal(status) ||
+              tried == exported->original) {
+            return std::move(done)(std::move(status));
+          }
+          if (exported->registered == tried) {
+            Log(LogLevel::kWarning,
+                absl::StrCat("override rules: ", tried.ToString(),
+                             " cannot be registered, it stays as exported: ", status.message()));
+            exported->registered = exported->original;
+            self->TakeOff({tried});
+          }
+          self->registrar_->Register(*exported->registered, options, std::move(done));
+        });
   }
 
   // Rules may make one URL of two exports; it stays until neither wants it.
@@ -189,7 +252,8 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     exported.watch.Cancel();
     for (auto& [id, waiting] : std::exchange(exported.waiting, {})) {
       Release(waiting);
-      std::move(waiting.done)(absl::OkStatus());
+      std::move(waiting.done)(absl::CancelledError(
+          absl::StrCat(exported.original.ToString(), " is no longer to be registered")));
     }
     if (!exported.wanted.has_value()) NoLongerUnknown();
   }
@@ -197,6 +261,7 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
   const std::shared_ptr<Executor> executor_;
   const std::shared_ptr<Registrar> registrar_;
   const WatchConfigurators configurators_;
+  const std::function<std::string()> trouble_;
   std::map<std::string, std::shared_ptr<Export>> exports_;  // by the full text of the URL
   uint64_t last_waiting_ = 0;
   size_t unknown_ = 0;  // exports without `wanted`
@@ -205,9 +270,10 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
 
 OverridingRegistrar::OverridingRegistrar(std::shared_ptr<Executor> executor,
                                          std::shared_ptr<Registrar> registrar,
-                                         WatchConfigurators configurators)
+                                         WatchConfigurators configurators,
+                                         std::function<std::string()> trouble)
     : state_(std::make_shared<State>(std::move(executor), std::move(registrar),
-                                     std::move(configurators))) {}
+                                     std::move(configurators), std::move(trouble))) {}
 
 OverridingRegistrar::~OverridingRegistrar() = default;
 

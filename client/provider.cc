@@ -195,6 +195,8 @@ class Provider::State : public std::enable_shared_from_this<Provider::State> {
 
   DoneCallback Noted(const Url& url) {
     return [weak = weak_from_this(), url](absl::Status status) {
+      // Of something that is no longer wanted.
+      if (absl::IsCancelled(status)) return;
       if (auto self = weak.lock()) {
         self->Note(Annotate(status, absl::StrCat("export ", url.ToString())));
       }

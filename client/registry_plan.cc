@@ -64,6 +64,15 @@ absl::StatusOr<Url> NamedRegistry(const Url& url) {
   return Url(std::move(parts));
 }
 
+// The `mode` that says the same as a `registry-type`: Dubbo Java knows `service` alone, dubbo-go
+// all three. "": no such type.
+absl::string_view ModeOfType(absl::string_view type) {
+  if (type == "service") return "application";
+  if (type == "interface") return "interface";
+  if (type == "all") return "dual";
+  return "";
+}
+
 absl::StatusOr<RegistryPlan> PlanOf(Url url) {
   const bool by_scheme = url.protocol() == kServiceDiscoveryScheme;
   if (by_scheme) {
@@ -71,9 +80,9 @@ absl::StatusOr<RegistryPlan> PlanOf(Url url) {
     if (!named.ok()) return named.status();
     url = *std::move(named);
   }
-  const std::string mode(url.Get("mode"));
+  std::string mode(url.Get("mode"));
   const std::string register_mode(url.Get("register-mode"));
-  const bool service = by_scheme || url.Get("registry-type") == "service";
+  const std::string type(url.Get("registry-type"));
   if (!mode.empty() && mode != "application" && mode != "interface" && mode != "dual") {
     return Bad(url, "mode", "application, interface, dual");
   }
@@ -81,15 +90,30 @@ absl::StatusOr<RegistryPlan> PlanOf(Url url) {
       register_mode != "interface") {
     return Bad(url, "register-mode", "all, instance, interface");
   }
-  if (service && !mode.empty() && mode != "application") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("registry ", url.ToString(), ": parameter mode=", mode,
-                     by_scheme ? " stands against service-discovery-registry://"
-                               : " stands against registry-type=service"));
+  if (!type.empty() && ModeOfType(type).empty()) {
+    return Bad(url, "registry-type", "service, interface, all");
+  }
+  const auto stands_against = [&](absl::string_view parameter, absl::string_view other) {
+    return absl::InvalidArgumentError(absl::StrCat("registry ", url.ToString(), ": parameter ",
+                                                   parameter, "=", url.Get(parameter),
+                                                   " stands against ", other));
+  };
+  // Three ways to say one thing.
+  if (by_scheme) {
+    const std::string scheme = absl::StrCat(kServiceDiscoveryScheme, "://");
+    if (!mode.empty() && mode != "application") return stands_against("mode", scheme);
+    if (!type.empty() && type != "service") return stands_against("registry-type", scheme);
+    mode = "application";
+  } else if (!type.empty()) {
+    const absl::string_view said = ModeOfType(type);
+    if (!mode.empty() && mode != said) {
+      return stands_against("mode", absl::StrCat("registry-type=", type));
+    }
+    mode = std::string(said);
   }
 
   RegistryPlan plan;
-  if (service || mode == "application") {
+  if (mode == "application") {
     plan.consumer = kApplication;
   } else if (mode == "interface") {
     plan.consumer = kInterface;

@@ -5,8 +5,10 @@
 // decides)
 // `...?registry-type=service`, `...?mode=application`, `service-discovery-registry://...?registry=`
 //                                          application level only
-// `...?mode=interface`, `...?register-mode=interface`
+// `...?registry-type=interface`, `...?mode=interface`, `...?register-mode=interface`
 //                                          interface level only
+// `...?registry-type=all`, `...?mode=dual`
+//                                          both
 // `...?register-mode=all|instance|interface`
 //                                          the provider's levels, whatever the others say
 // `embedded:`, `memory:`, `signpost:`      application level only unless a parameter says otherwise

@@ -241,7 +241,8 @@ void AddressList::ForEach(const std::function<void(const Endpoint&)>& fn) const 
 
 std::shared_ptr<const AddressList> AddressList::Apply(const AddressDelta& delta) const {
   std::shared_ptr<AddressList> next(new AddressList);
-  next->version_ = version_ + 1;
+  static std::atomic<uint64_t> last_version{0};
+  next->version_ = ++last_version;
   next->size_ = size_;
   next->leaves_ = leaves_;
 
@@ -314,7 +315,6 @@ std::shared_ptr<const AddressList> AddressList::Apply(const AddressDelta& delta)
 AddressDelta AddressList::DiffTo(const std::vector<Endpoint>& wanted) const {
   AddressDelta delta;
   delta.from_version = version_;
-  delta.to_version = version_ + 1;
   absl::flat_hash_set<uint32_t> here;
   here.reserve(size_);
   for (const auto& leaf : leaves_) here.insert(leaf->ids.begin(), leaf->ids.begin() + leaf->count);

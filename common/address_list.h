@@ -135,6 +135,7 @@ class AddressList {
   // Version 0, nothing in it.
   static std::shared_ptr<const AddressList> Empty();
 
+  // Another content, another version: no two lists of a process that Apply made have the same.
   uint64_t version() const { return version_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -144,11 +145,12 @@ class AddressList {
   uint32_t id(size_t index) const;
   void ForEach(const std::function<void(const Endpoint&)>& fn) const;
 
-  // The list after `delta` with version() + 1: shares the leaves that did not change.
+  // The list after `delta`, with a version of its own: shares the leaves that did not change.
   // REQUIRES: what is removed or updated is in this list.
   std::shared_ptr<const AddressList> Apply(const AddressDelta& delta) const;
 
-  // What leads from this list to one that holds just `wanted` (each once; versions as Apply gives).
+  // What leads from this list to one that holds just `wanted` (each once). Its
+  // `to_version` is not known before Apply: left 0.
   AddressDelta DiffTo(const std::vector<Endpoint>& wanted) const;
 
   ~AddressList();

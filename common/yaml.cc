@@ -10,6 +10,7 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -48,6 +49,20 @@ bool IsDecimal(absl::string_view text) {
   const absl::string_view after = text.substr(point + 1);
   return (!before.empty() || !after.empty()) && (before.empty() || AllDigits(before)) &&
          (after.empty() || AllDigits(after));
+}
+
+// YAML 1.1's, but for `y` and `n`, which SnakeYAML leaves alone.
+std::optional<bool> OldBoolean(absl::string_view text) {
+  static constexpr std::pair<absl::string_view, bool> kWords[] = {
+      {"true", true}, {"yes", true}, {"on", true}, {"false", false}, {"no", false}, {"off", false}};
+  for (const auto& [word, value] : kWords) {
+    if (!absl::EqualsIgnoreCase(text, word)) continue;
+    // yes, Yes, YES; not yEs.
+    const absl::string_view rest = text.substr(1);
+    const bool regular = rest == word.substr(1) || text == absl::AsciiStrToUpper(word);
+    return regular ? std::make_optional(value) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // What a plain scalar means.
@@ -113,6 +128,9 @@ class Builder : public YAML::EventHandler {
     if (tag.empty() || tag == "?") {
       node.value = ResolvePlain(text);
       if (limits_.plain_is_text && !node.value.is_null()) node.value = Json(text);
+      if (limits_.yaml_1_1_booleans) {
+        if (const auto boolean = OldBoolean(text)) node.value = Json(*boolean);
+      }
     } else if (tag == "!") {
       node.value = Json(text);
     } else if (!absl::ConsumePrefix(&kind, kStandardTag)) {

@@ -23,6 +23,9 @@ struct YamlLimits {
   size_t max_nodes = 100000;   // Default: 100,000 in all; aliases count as what they stand for
   // True: plain scalars stay the text that they are (`007`, `1.10`), but null. Default: false
   bool plain_is_text = false;
+  // True: plain `yes`, `No`, `on`, `OFF`, `True` and so on are booleans, as YAML 1.1 and Java's
+  // reader have them; with plain_is_text too. Default: false
+  bool yaml_1_1_booleans = false;
 };
 
 // All documents of the text; an empty text has none.

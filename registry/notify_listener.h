@@ -26,6 +26,7 @@ struct ServiceAddresses {
   // OK, or the first broken link when the list is empty or not whole: no mapping, no instance, no
   // metadata for a revision.
   absl::Status state;
+  bool kept = false;  // the registry names none any more; empty protection keeps the old ones
 };
 
 class NotifyListener {

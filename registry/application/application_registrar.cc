@@ -1,5 +1,6 @@
 #include "signpost/registry/application/application_registrar.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,9 @@ namespace {
 // One step of a run against the centre.
 constexpr absl::Duration kStepTimeout = absl::Seconds(5);
 
+// Within it, evenly, what is probably still there is looked at.
+constexpr BackoffOptions kLookDelay = {absl::Milliseconds(500), absl::Milliseconds(500), 1.0, 1.0};
+
 }  // namespace
 
 ApplicationRegistrar::ApplicationRegistrar(Executor& executor, RegistryCentre& centre,
@@ -23,14 +27,17 @@ ApplicationRegistrar::ApplicationRegistrar(Executor& executor, RegistryCentre& c
       mapping_(mapping),
       guard_(std::move(guard)),
       options_(std::move(options)),
+      accepts_(AcceptedProtocols::Parse(centre.url().Get("accepts"))),
       start_ms_(absl::ToUnixMillis(executor.clock().WallNow())),
       collector_(options_.app),
-      backoff_(options_.retry) {}
+      backoff_(options_.retry),
+      look_delay_(kLookDelay) {}
 
 ApplicationRegistrar::~ApplicationRegistrar() { Close(); }
 
 void ApplicationRegistrar::Register(const Url& provider, const CallOptions& options,
                                     DoneCallback done) {
+  if (!accepts_.Accepts(provider.protocol())) return std::move(done)(absl::OkStatus());
   if (options_.app.empty()) {
     return std::move(done)(absl::FailedPreconditionError(
         absl::StrCat("cannot export ", provider.ToString(), ": no application name is set")));
@@ -42,25 +49,52 @@ void ApplicationRegistrar::Register(const Url& provider, const CallOptions& opti
     session_ =
         centre_.store().WatchSession(guard_.Wrap([this](SessionEvent event) { OnSession(event); }));
   }
+  const std::vector<uint64_t> overtaken = Overtaken(Wish::kRegister, provider);
   if (collector_.dirty() || written_ == 1) Changed(options_.debounce);
-  Await(options, std::move(done));
+  Await(Wish::kRegister, provider, options, std::move(done));
+  for (uint64_t id : overtaken) {
+    EndWaiter(id, absl::CancelledError(
+                      absl::StrCat(provider.ToString(), ": it is registered again meanwhile")));
+  }
 }
 
 void ApplicationRegistrar::Unregister(const Url& provider, const CallOptions& options,
                                       DoneCallback done) {
+  const std::vector<uint64_t> overtaken = Overtaken(Wish::kUnregister, provider);
   if (collector_.Remove(provider)) {
     // The last one: consumers should stop calling at once.
     Changed(collector_.size() == 0 ? absl::ZeroDuration() : options_.debounce);
   }
-  Await(options, std::move(done));
+  Await(Wish::kUnregister, provider, options, std::move(done));
+  for (uint64_t id : overtaken) {
+    EndWaiter(id, absl::CancelledError(
+                      absl::StrCat(provider.ToString(), ": it is unregistered meanwhile")));
+  }
 }
 
 void ApplicationRegistrar::UnregisterAll(const CallOptions& options, DoneCallback done) {
+  const std::vector<uint64_t> overtaken = Overtaken(Wish::kUnregisterAll, Url());
   if (collector_.size() > 0) {
     collector_.Clear();
     Changed(absl::ZeroDuration());
   }
-  Await(options, std::move(done));
+  Await(Wish::kUnregisterAll, Url(), options, std::move(done));
+  for (uint64_t id : overtaken) {
+    EndWaiter(id, absl::CancelledError(absl::StrCat("application ", options_.app,
+                                                    ": all URLs are unregistered meanwhile")));
+  }
+}
+
+std::vector<uint64_t> ApplicationRegistrar::Overtaken(Wish by, const Url& url) const {
+  const bool registers = by == Wish::kRegister;
+  std::vector<uint64_t> ids;
+  for (const auto& [id, waiter] : waiters_) {
+    if ((waiter.wish == Wish::kRegister) == registers) continue;
+    // All URLs are one instance, which stays if any is registered.
+    const bool all = by == Wish::kUnregisterAll || waiter.wish == Wish::kUnregisterAll;
+    if (all || waiter.url == url) ids.push_back(id);
+  }
+  return ids;
 }
 
 void ApplicationRegistrar::Close() {
@@ -82,11 +116,14 @@ RegisteredState ApplicationRegistrar::registered() const {
   return registered_;
 }
 
-void ApplicationRegistrar::Await(const CallOptions& options, DoneCallback done) {
+void ApplicationRegistrar::Await(Wish wish, const Url& url, const CallOptions& options,
+                                 DoneCallback done) {
   if (written_ == generation_) return std::move(done)(absl::OkStatus());
   const uint64_t id = next_waiter_++;
   Waiter& waiter = waiters_[id];
   waiter.done = std::move(done);
+  waiter.wish = wish;
+  waiter.url = url;
   waiter.generation = generation_;
   waiter.cancel = options.cancel;
   waiter.deadline = executor_.PostAfter(options.timeout, guard_.Wrap([this, id] {
@@ -147,6 +184,7 @@ void ApplicationRegistrar::RunAfter(absl::Duration delay) {
 void ApplicationRegistrar::OnSession(SessionEvent event) {
   // kExpired may come late, after the new session: nothing is done on it.
   if (event != SessionEvent::kNewSession && event != SessionEvent::kConnected) return;
+  const bool lost = event == SessionEvent::kNewSession;
   // What was there before the gap may have been lost or deleted in it: looked at again. What is
   // there already is not written again.
   published_.clear();
@@ -155,9 +193,10 @@ void ApplicationRegistrar::OnSession(SessionEvent event) {
   if (generation_ > 1 && written_ == generation_) {
     ++generation_;
     backoff_.Reset();
-    RunAfter(absl::ZeroDuration());
-  } else if (timer_ != 0 && backoff_.attempts() > 0) {
-    RunAfter(absl::ZeroDuration());
+    RunAfter(lost ? absl::ZeroDuration() : look_delay_.Next());
+  } else if (timer_ != 0 && (lost || backoff_.attempts() > 0)) {
+    // What is lost does not wait for the look that the gap before may have ordered.
+    RunAfter(backoff_.attempts() > 0 ? absl::ZeroDuration() : options_.debounce);
   } else if (running_) {
     ++generation_;
   }
@@ -205,10 +244,17 @@ void ApplicationRegistrar::PublishMappings() {
   }
   if (missing.empty()) return WriteInstance();
   mappings_left_ = missing.size();
-  for (const std::string& name : missing) {
-    mapping_.Map(name, options_.app, StepOptions(),
-                 guard_.Wrap([this, name](absl::Status status) { OnMapped(name, status); }));
-  }
+  const size_t first = std::min(missing.size(), kWindow);
+  to_map_.assign(missing.begin() + static_cast<ptrdiff_t>(first), missing.end());
+  missing.resize(first);
+  for (const std::string& name : missing) Map(name);
+}
+
+void ApplicationRegistrar::Map(const std::string& interface_name) {
+  mapping_.Map(interface_name, options_.app, StepOptions(),
+               guard_.Wrap([this, interface_name](absl::Status status) {
+                 OnMapped(interface_name, status);
+               }));
 }
 
 void ApplicationRegistrar::OnMapped(const std::string& interface_name, const absl::Status& status) {
@@ -216,6 +262,11 @@ void ApplicationRegistrar::OnMapped(const std::string& interface_name, const abs
     mapped_.insert(interface_name);
   } else if (mapping_error_.ok()) {
     mapping_error_ = status;  // names the interface
+  }
+  if (!to_map_.empty()) {
+    const std::string next = std::move(to_map_.front());
+    to_map_.pop_front();
+    Map(next);
   }
   if (--mappings_left_ > 0) return;
   // Those who know the application by other ways (`provided-by`, an older mapping) can use it; the

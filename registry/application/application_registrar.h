@@ -3,14 +3,18 @@
 //
 // Desired state is what is exported; a run writes all of it, in the order document, mapping,
 // instance, so that nobody finds an instance that cannot be resolved. What fails is tried again
-// with back-off until it holds. A new session writes the instance again.
+// with back-off until it holds. A new session writes the instance again, at once; after a gap in
+// the same session all is looked at after a short random delay, for all processes come back at the
+// same time. So many calls are under way together as kWindow says, and no more.
 //
 // Threads: all on the control executor, except registered() (any thread) and Close once the guard
 // is closed. Ownership: what the constructor takes must outlive this.
 #ifndef SIGNPOST_REGISTRY_APPLICATION_APPLICATION_REGISTRAR_H_
 #define SIGNPOST_REGISTRY_APPLICATION_APPLICATION_REGISTRAR_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +31,7 @@
 #include "signpost/common/url.h"
 #include "signpost/mapping/service_name_mapping.h"
 #include "signpost/metadata/metadata_collector.h"
+#include "signpost/registry/accepted_protocols.h"
 #include "signpost/registry/application/application_registry.h"
 #include "signpost/registry/callback_guard.h"
 #include "signpost/registry/registry_factory.h"
@@ -49,16 +54,23 @@ class ApplicationRegistrar {
 
   RegisteredState registered() const;
 
+  static constexpr size_t kWindow = 64;
+
  private:
+  enum class Wish { kRegister, kUnregister, kUnregisterAll };
   struct Waiter {
     DoneCallback done;
+    Wish wish = Wish::kRegister;
+    Url url;                  // none of kUnregisterAll
     uint64_t generation = 0;  // of the desired state that must be written
     Executor::TimerId deadline = 0;
     CancelToken cancel;
     int cancel_id = 0;
   };
 
-  void Await(const CallOptions& options, DoneCallback done);
+  void Await(Wish wish, const Url& url, const CallOptions& options, DoneCallback done);
+  // Those who wait for the opposite: what they wait for does not come any more.
+  std::vector<uint64_t> Overtaken(Wish by, const Url& url) const;
   void EndWaiter(uint64_t id, const absl::Status& status);
   void EndWaiters(uint64_t generation, const absl::Status& status);
   void Changed(absl::Duration delay);
@@ -68,6 +80,7 @@ class ApplicationRegistrar {
   void Run();
   void PublishMetadata();
   void PublishMappings();
+  void Map(const std::string& interface_name);
   void OnMapped(const std::string& interface_name, const absl::Status& status);
   void WriteInstance();
   void DeleteStale();
@@ -81,10 +94,12 @@ class ApplicationRegistrar {
   ServiceNameMapping& mapping_;
   CallbackGuard guard_;
   const ApplicationRegistryOptions options_;
+  const AcceptedProtocols accepts_;
   const int64_t start_ms_;
   int64_t registration_ms_ = 0;
   MetadataCollector collector_;
   Backoff backoff_;
+  Backoff look_delay_;
   Subscription session_;
 
   uint64_t generation_ = 1;  // of the desired state
@@ -100,6 +115,7 @@ class ApplicationRegistrar {
   uint64_t run_generation_ = 0;
   std::optional<CollectedMetadata> collected_;
   size_t mappings_left_ = 0;
+  std::deque<std::string> to_map_;  // interfaces whose call is still to be made
   absl::Status mapping_error_;
 
   // What this process knows to be in the centre.

@@ -58,6 +58,7 @@ class ApplicationRegistry final : public Registry {
                       MetadataResolver& resolver, ApplicationRegistryOptions options);
   ~ApplicationRegistry() override;
 
+  // A protocol that parameter `accepts` of the centre's URL leaves out is not written: OK at once.
   void Register(const Url& provider, const CallOptions& options, DoneCallback done) override;
   void Unregister(const Url& provider, const CallOptions& options, DoneCallback done) override;
   void UnregisterAll(const CallOptions& options, DoneCallback done) override;

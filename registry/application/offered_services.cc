@@ -71,7 +71,8 @@ bool IsEnabled(const ServiceInstance& instance, const OfferedService& offer) {
     const absl::string_view value = Find(offer.service->params, key);
     return value.empty() ? Find(instance.metadata, key) : value;
   };
-  return get("disabled") != "true" && get("enabled") != "false";
+  return !absl::EqualsIgnoreCase(get("disabled"), "true") &&
+         !absl::EqualsIgnoreCase(get("enabled"), "false");
 }
 
 EndpointSpec AddressOf(const InstancePtr& instance, const OfferedService& offer) {

@@ -1,5 +1,5 @@
 // What a revision offers, prepared once, and the address of one offer on one instance.
-// Private to this folder.
+// Private to this folder, and to tools that show the addresses that consumers are told.
 //
 // Threads: values.
 #ifndef SIGNPOST_REGISTRY_APPLICATION_OFFERED_SERVICES_H_

@@ -235,11 +235,13 @@ void ServiceSubscription::Publish() {
   ServiceAddresses news;
   news.state = FindBrokenLink();
   news.apps.assign(apps_.begin(), apps_.end());
-  if (!MustKeepOld()) news.delta = TakeDelta();
+  news.kept = MustKeepOld();
+  if (!news.kept) news.delta = TakeDelta();
   news.delta.from_version = list_->version();
   if (!news.delta.empty()) {
     list_ = list_->Apply(news.delta);
-  } else if (notified_ && news.state == told_state_ && news.apps == told_apps_) {
+  } else if (notified_ && news.state == told_state_ && news.apps == told_apps_ &&
+             news.kept == told_kept_) {
     return;
   }
   news.delta.to_version = list_->version();
@@ -247,6 +249,7 @@ void ServiceSubscription::Publish() {
   notified_ = true;
   told_state_ = news.state;
   told_apps_ = news.apps;
+  told_kept_ = news.kept;
   notify_(news);
 }
 

@@ -71,6 +71,7 @@ class ServiceSubscription final : public InstanceWatch::Listener,
   bool notified_ = false;
   std::shared_ptr<const AddressList> list_ = AddressList::Empty();
   std::vector<std::string> told_apps_;
+  bool told_kept_ = false;
   absl::Status told_state_;
 };
 

@@ -1,5 +1,7 @@
 #include "signpost/registry/interface/interface_registrar.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,6 +18,13 @@ namespace {
 // One call to the centre.
 constexpr absl::Duration kStepTimeout = absl::Seconds(5);
 
+// Within it, evenly, what is probably still there is looked at.
+constexpr BackoffOptions kLookDelay = {absl::Milliseconds(500), absl::Milliseconds(500), 1.0, 1.0};
+
+absl::Status Overtaken(const Url& url, absl::string_view by) {
+  return absl::CancelledError(absl::StrCat(url.ToString(), ": it is ", by, " meanwhile"));
+}
+
 }  // namespace
 
 InterfaceRegistrar::InterfaceRegistrar(Executor& executor, RegistryCentre& centre,
@@ -29,6 +38,7 @@ InterfaceRegistrar::InterfaceRegistrar(Executor& executor, RegistryCentre& centr
       ttl_(SessionTtl(centre.url())),
       mark_(absl::StrCat("signpost ", absl::ToUnixMillis(executor.clock().WallNow()))),
       backoff_(options_.retry),
+      look_delay_(kLookDelay),
       pending_(executor, guard) {}
 
 InterfaceRegistrar::~InterfaceRegistrar() { Close(); }
@@ -37,10 +47,7 @@ void InterfaceRegistrar::Register(const Url& url, const CallOptions& options, Do
   if (!ShouldRegister(url, options_)) return std::move(done)(absl::OkStatus());
   absl::StatusOr<RegisteredNode> form = NodeOf(root_, url, options_);
   if (!form.ok()) return std::move(done)(form.status());
-  if (!session_watch_.active()) {
-    session_watch_ =
-        centre_.store().WatchSession(guard_.Wrap([this](SessionEvent event) { OnSession(event); }));
-  }
+  WatchSession();
   const std::string path = form->path;
   auto [it, is_new] = nodes_.try_emplace(path);
   Node& node = it->second;
@@ -54,56 +61,102 @@ void InterfaceRegistrar::Register(const Url& url, const CallOptions& options, Do
     }
   } else if (node.form.session_bound != form->session_bound) {
     // The same name (simplified), of the other kind.
-    node.written = Node::Written::kNo;
+    SetWritten(node, Node::Written::kNo);
   }
   node.form = *std::move(form);
-  if (!node.wanted()) node.error = absl::OkStatus();
+  std::vector<uint64_t> overtaken;
+  if (!node.wanted()) {
+    node.error = absl::OkStatus();
+    overtaken = std::exchange(node.waiters, {});
+    for (uint64_t id : TakeAllOf(path)) overtaken.push_back(id);
+  }
   node.exports.insert(url.ToFullString());
   if (!node.settled()) backoff_.Reset();
   Step(path);
   Await(nodes_.at(path), options, std::move(done));
-  EndIfAllGone();
+  EndAll(std::move(overtaken), Overtaken(url, "registered again"));
 }
 
 void InterfaceRegistrar::Unregister(const Url& url, const CallOptions& options, DoneCallback done) {
   const absl::StatusOr<RegisteredNode> form = NodeOf(root_, url, options_);
   if (!form.ok()) return std::move(done)(form.status());
-  auto it = nodes_.find(form->path);
-  if (it == nodes_.end()) return std::move(done)(absl::OkStatus());
-  Node& node = it->second;
+  // A node that goes with no session may be of an earlier process, or of another.
+  const bool is_known = nodes_.count(form->path) > 0;
+  if (!is_known && form->session_bound) return std::move(done)(absl::OkStatus());
+  WatchSession();
+  Node& node = nodes_[form->path];
+  if (!is_known) node.form = *form;
+  const bool was_wanted = node.wanted();
   node.exports.erase(url.ToFullString());
   if (node.wanted()) return std::move(done)(absl::OkStatus());
+  std::vector<uint64_t> overtaken;
+  if (was_wanted) overtaken = std::exchange(node.waiters, {});
   node.error = absl::OkStatus();
   backoff_.Reset();
   Await(node, options, std::move(done));
   DeleteWaiting(form->folder);
+  EndAll(std::move(overtaken), Overtaken(url, "unregistered"));
 }
 
 void InterfaceRegistrar::UnregisterAll(const CallOptions& options, DoneCallback done) {
-  if (nodes_.empty()) return std::move(done)(absl::OkStatus());
+  std::set<std::string> paths;
+  std::vector<uint64_t> overtaken;
   for (auto& [path, node] : nodes_) {
+    // Of those who call others; they go on.
+    if (node.form.category == kConsumers) continue;
+    paths.insert(path);
+    if (node.wanted()) {
+      for (uint64_t id : std::exchange(node.waiters, {})) overtaken.push_back(id);
+    }
     node.exports.clear();
     node.error = absl::OkStatus();
   }
+  if (paths.empty()) return std::move(done)(absl::OkStatus());
   backoff_.Reset();
-  all_waiters_.push_back(pending_.Add(options, std::move(done), [this] {
+  const uint64_t id = pending_.Add(options, std::move(done), [this] {
+    const auto left = std::count_if(nodes_.begin(), nodes_.end(),
+                                    [](const auto& each) { return !each.second.wanted(); });
     return absl::DeadlineExceededError(absl::StrCat(
-        "registry ", centre_.url().ToString(), ": ", nodes_.size(), " URLs are not taken off yet: ",
+        "registry ", centre_.url().ToString(), ": ", left, " URLs are not taken off yet: ",
         centre_.store().IsAvailable() ? "no answer in time" : "not connected"));
-  }));
+  });
+  all_[id] = std::move(paths);
   StepAll();
+  EndAll(std::move(overtaken), absl::CancelledError("all URLs are unregistered meanwhile"));
 }
 
 void InterfaceRegistrar::Close() {
   session_watch_.Cancel();
-  executor_.Cancel(timer_);
-  timer_ = 0;
+  executor_.Cancel(std::exchange(timer_, 0));
+  executor_.Cancel(std::exchange(look_timer_, 0));
   pending_.Close(absl::FailedPreconditionError("the registry is closed"));
 }
 
 std::vector<std::string> InterfaceRegistrar::paths() const {
+  std::vector<std::string> paths;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [path, shown] : written_) paths.push_back(shown);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void InterfaceRegistrar::SetWritten(Node& node, Node::Written written) {
+  node.written = written;
   MutexLock lock(mutex_);
-  return std::vector<std::string>(paths_.begin(), paths_.end());
+  if (written == Node::Written::kYes) {
+    written_[node.form.path] =
+        absl::StrCat(node.form.folder, "/", FormEncode(node.form.url.ToString()));
+  } else {
+    written_.erase(node.form.path);
+  }
+}
+
+void InterfaceRegistrar::WatchSession() {
+  if (session_watch_.active()) return;
+  session_watch_ =
+      centre_.store().WatchSession(guard_.Wrap([this](SessionEvent event) { OnSession(event); }));
 }
 
 void InterfaceRegistrar::Await(Node& node, const CallOptions& options, DoneCallback done) {
@@ -126,22 +179,39 @@ void InterfaceRegistrar::Await(Node& node, const CallOptions& options, DoneCallb
 }
 
 void InterfaceRegistrar::OnSession(SessionEvent event) {
-  // kExpired may come late, after the new session: nothing is done on it.
   const bool first = !std::exchange(session_heard_, true);
+  if (event == SessionEvent::kExpired && !centre_.store().IsAvailable()) {
+    // It is known to be gone; when it can be written again, kNewSession says. One that comes late,
+    // after the new session, is of no interest.
+    for (auto& [path, node] : nodes_) {
+      if (node.form.session_bound) SetWritten(node, Node::Written::kNo);
+    }
+  }
   if (event != SessionEvent::kNewSession && event != SessionEvent::kConnected) return;
   const bool lost = event == SessionEvent::kNewSession;
   if (lost) ++session_;
+  std::vector<std::string> at_once;
+  bool look = false;
   for (auto& [path, node] : nodes_) {
     if (lost && node.form.session_bound) {
-      node.written = Node::Written::kNo;
-    } else if (node.written == Node::Written::kYes && !first) {
+      SetWritten(node, Node::Written::kNo);
+    } else if (node.settled() && !first) {
       // May have been lost or deleted in the gap.
-      node.written = Node::Written::kMaybe;
+      SetWritten(node, Node::Written::kMaybe);
+      look = true;
+      continue;
     }
+    at_once.push_back(path);
   }
   backoff_.Reset();
   executor_.Cancel(std::exchange(timer_, 0));
-  StepAll();
+  if (look && look_timer_ == 0) {
+    look_timer_ = executor_.PostAfter(look_delay_.Next(), guard_.Wrap([this] {
+      look_timer_ = 0;
+      StepAll();
+    }));
+  }
+  for (const std::string& path : at_once) Step(path);
 }
 
 CallOptions InterfaceRegistrar::StepOptions() const {
@@ -195,30 +265,67 @@ bool InterfaceRegistrar::MustBeWrittenFirst(const std::string& folder) const {
   return false;
 }
 
+bool InterfaceRegistrar::BeginCall(Node& node) {
+  if (under_way_ < kWindow) {
+    ++under_way_;
+    node.busy = true;
+    return true;
+  }
+  if (!std::exchange(node.queued, true)) queue_.push_back(node.form.path);
+  return false;
+}
+
+void InterfaceRegistrar::EndCall(Node& node) {
+  node.busy = false;
+  --under_way_;
+}
+
+void InterfaceRegistrar::StepQueued() {
+  if (guard_.closed() || std::exchange(stepping_queue_, true)) return;
+  while (!queue_.empty() && under_way_ < kWindow) {
+    const std::string path = std::move(queue_.front());
+    queue_.pop_front();
+    auto it = nodes_.find(path);
+    if (it == nodes_.end()) continue;
+    it->second.queued = false;
+    Step(path);
+  }
+  stepping_queue_ = false;
+}
+
 void InterfaceRegistrar::LookAt(const std::string& path) {
-  nodes_.at(path).busy = true;
+  if (!BeginCall(nodes_.at(path))) return;
   centre_.store().Get(
       path, StepOptions(),
       guard_.Wrap([this, path, session = session_](absl::StatusOr<StoreValue> there) {
-        Node& node = nodes_.at(path);
-        node.busy = false;
-        if (!there.ok() && !absl::IsNotFound(there.status())) return Fail(path, there.status());
-        const bool right = there.ok() && there->session_bound == node.form.session_bound &&
-                           (!there->session_bound || there->owned);
-        if (right) return OnWritten(path, session, absl::OkStatus());
-        node.written = Node::Written::kNo;
-        Step(path);
+        EndCall(nodes_.at(path));
+        OnLooked(path, session, there);
+        StepQueued();
       }));
+}
+
+void InterfaceRegistrar::OnLooked(const std::string& path, uint64_t session,
+                                  const absl::StatusOr<StoreValue>& there) {
+  Node& node = nodes_.at(path);
+  if (!there.ok() && !absl::IsNotFound(there.status())) return Fail(path, there.status());
+  const bool right = there.ok() && there->session_bound == node.form.session_bound &&
+                     (!there->session_bound || there->owned);
+  if (right) return OnWritten(path, session, absl::OkStatus());
+  SetWritten(node, Node::Written::kNo);
+  Step(path);
 }
 
 void InterfaceRegistrar::Write(const std::string& path) {
   Node& node = nodes_.at(path);
-  node.busy = true;
+  if (!BeginCall(node)) return;
   auto done = guard_.Wrap([this, path, session = session_](absl::StatusOr<int64_t> version) {
+    EndCall(nodes_.at(path));
     OnWritten(path, session, version.status());
+    StepQueued();
   });
   if (node.form.session_bound) {
-    centre_.store().CreateSessionBound(path, mark_, ttl_, StepOptions(), std::move(done));
+    centre_.store().CreateSessionBound(path, mark_, ttl_, StepOptions(), std::move(done),
+                                       ParentKind::kPersistent);
   } else {
     centre_.store().Put(path, mark_, StepOptions(), std::move(done));
   }
@@ -227,11 +334,10 @@ void InterfaceRegistrar::Write(const std::string& path) {
 void InterfaceRegistrar::OnWritten(const std::string& path, uint64_t session,
                                    const absl::Status& status) {
   Node& node = nodes_.at(path);
-  node.busy = false;
   const bool of_old_session = node.form.session_bound && session != session_;
-  node.written = of_old_session ? Node::Written::kNo
-                 : status.ok()  ? Node::Written::kYes
-                                : Node::Written::kMaybe;  // the answer may have been lost
+  SetWritten(node, of_old_session ? Node::Written::kNo
+                   : status.ok()  ? Node::Written::kYes
+                                  : Node::Written::kMaybe);  // the answer may have been lost
   if (!status.ok()) return Fail(path, status);
   node.error = absl::OkStatus();
   if (!node.settled()) return Step(path);
@@ -240,30 +346,33 @@ void InterfaceRegistrar::OnWritten(const std::string& path, uint64_t session,
 
 void InterfaceRegistrar::Delete(const std::string& path) {
   Node& node = nodes_.at(path);
-  node.busy = true;
-  node.written = Node::Written::kMaybe;
+  if (!BeginCall(node)) return;
+  SetWritten(node, Node::Written::kMaybe);
+  const auto done = [this, path](const absl::Status& status) {
+    EndCall(nodes_.at(path));
+    OnDeleted(path, status);
+    StepQueued();
+  };
   centre_.store().Get(
-      path, StepOptions(), guard_.Wrap([this, path](absl::StatusOr<StoreValue> there) {
-        if (!there.ok()) return OnDeleted(path, there.status());
+      path, StepOptions(), guard_.Wrap([this, path, done](absl::StatusOr<StoreValue> there) {
+        if (!there.ok()) return done(there.status());
         // Of the process that serves at this address now (a simplified URL does not tell them
         // apart), unless it is what an ended session of ours wrote.
         if (there->session_bound && !there->owned && there->value != mark_) {
-          return OnDeleted(path, absl::OkStatus());
+          return done(absl::OkStatus());
         }
-        centre_.store().Delete(
-            path, there->version, StepOptions(),
-            guard_.Wrap([this, path](absl::Status status) { OnDeleted(path, status); }));
+        centre_.store().Delete(path, there->version, StepOptions(),
+                               guard_.Wrap([done](const absl::Status& status) { done(status); }));
       }));
 }
 
 void InterfaceRegistrar::OnDeleted(const std::string& path, const absl::Status& status) {
   Node& node = nodes_.at(path);
-  node.busy = false;
   // kAborted: another session has taken it over since.
   const bool gone = status.ok() || absl::IsNotFound(status) || absl::IsAborted(status);
   if (!gone) return Fail(path, status);
   node.error = absl::OkStatus();
-  node.written = Node::Written::kNo;
+  SetWritten(node, Node::Written::kNo);
   if (node.wanted()) return Step(path);
   Settle(path);
 }
@@ -271,32 +380,35 @@ void InterfaceRegistrar::OnDeleted(const std::string& path, const absl::Status& 
 void InterfaceRegistrar::Settle(const std::string& path) {
   auto it = nodes_.find(path);
   backoff_.Reset();
-  std::vector<uint64_t> waiters = std::move(it->second.waiters);
-  it->second.waiters.clear();
-  const RegisteredNode form = it->second.form;
-  const bool wanted = it->second.wanted();
-  {
-    const std::string shown = absl::StrCat(form.folder, "/", FormEncode(form.url.ToString()));
-    MutexLock lock(mutex_);
-    if (wanted) {
-      paths_.insert(shown);
-    } else {
-      paths_.erase(shown);
-    }
+  std::vector<uint64_t> waiters = std::exchange(it->second.waiters, {});
+  if (it->second.wanted()) {
+    // What waited for this one.
+    DeleteWaiting(std::string(it->second.form.folder));
+  } else {
+    nodes_.erase(it);
+    for (uint64_t id : TakeAllDone(path)) waiters.push_back(id);
   }
-  if (!wanted) nodes_.erase(it);
-  // What waited for this one.
-  if (wanted) DeleteWaiting(form.folder);
   EndAll(std::move(waiters), absl::OkStatus());
-  if (!guard_.closed()) EndIfAllGone();
 }
 
-void InterfaceRegistrar::EndIfAllGone() {
-  if (all_waiters_.empty()) return;
-  for (const auto& [path, node] : nodes_) {
-    if (!node.wanted()) return;
+std::vector<uint64_t> InterfaceRegistrar::TakeAllOf(const std::string& path) {
+  std::vector<uint64_t> ids;
+  for (auto it = all_.begin(); it != all_.end();) {
+    const bool takes_it = it->second.count(path) > 0;
+    if (takes_it) ids.push_back(it->first);
+    it = takes_it ? all_.erase(it) : std::next(it);
   }
-  EndAll(std::exchange(all_waiters_, {}), absl::OkStatus());
+  return ids;
+}
+
+std::vector<uint64_t> InterfaceRegistrar::TakeAllDone(const std::string& path) {
+  std::vector<uint64_t> ids;
+  for (auto it = all_.begin(); it != all_.end();) {
+    const bool is_last = it->second.erase(path) > 0 && it->second.empty();
+    if (is_last) ids.push_back(it->first);
+    it = is_last ? all_.erase(it) : std::next(it);
+  }
+  return ids;
 }
 
 void InterfaceRegistrar::EndAll(std::vector<uint64_t> waiters, const absl::Status& status) {
@@ -319,7 +431,7 @@ void InterfaceRegistrar::Fail(const std::string& path, const absl::Status& statu
   if (IsRetryable(error)) return;
   std::vector<uint64_t> waiters = std::exchange(node.waiters, {});
   if (!node.wanted()) {
-    for (uint64_t id : std::exchange(all_waiters_, {})) waiters.push_back(id);
+    for (uint64_t id : TakeAllOf(path)) waiters.push_back(id);
   }
   const std::string folder = node.form.folder;
   // Not for ever: what waited for it goes on.

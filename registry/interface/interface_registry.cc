@@ -46,7 +46,7 @@ absl::StatusOr<InterfaceRegistryOptions> InterfaceRegistryOptions::FromUrl(const
   options.simplified = *simplified;
   options.empty_protection = *empty_protection;
   options.extra_keys = Items(registry.Get("extra-keys"));
-  options.accepts = Items(registry.Get("accepts"));
+  options.accepts = AcceptedProtocols::Parse(registry.Get("accepts"));
   return options;
 }
 

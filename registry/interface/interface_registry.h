@@ -27,6 +27,7 @@
 #include "signpost/common/executor.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/url.h"
+#include "signpost/registry/accepted_protocols.h"
 #include "signpost/registry/registry.h"
 #include "signpost/registry/registry_factory.h"
 
@@ -38,9 +39,11 @@ struct InterfaceRegistryOptions {
   bool simplified = false;
   // Parameter `extra-keys`: kept all the same when simplified. Default: none
   std::vector<std::string> extra_keys;
-  // Parameter `accepts`: protocols that are registered, others are passed over. Default: all
-  std::vector<std::string> accepts;
-  // Parameter `enable-empty-protection`: WatchUrls gives no `empty://` for providers.
+  // Parameter `accepts`: protocols that are registered (`dubbo,tri`, or all but `-rest`); others
+  // are passed over. Default: all
+  AcceptedProtocols accepts;
+  // Parameter `enable-empty-protection`: WatchUrls gives no `empty://` for providers, and the
+  // addresses of a subscription stay when the last provider goes (ServiceAddresses::kept).
   // Default: false
   bool empty_protection = false;
   // An attempt that failed is made again after 1 s, growing to 30 s.
@@ -76,7 +79,8 @@ class InterfaceRegistry final : public Registry {
   // four of Dubbo), as Dubbo delivers them: all of them once at first, then each category that
   // changed. A category without any gives the consumer's URL with protocol `empty` and that
   // category. Interface `*`: of all interfaces, also of those that come later. An error says what
-  // is not known for now; the watch goes on.
+  // is not known for now; the watch goes on. A category that cannot be read is left out of the
+  // delivery, told as an error, and delivered when it can be read.
   Subscription WatchUrls(const Url& consumer, UrlsCallback on_urls);
 
   // Nodes that the centre has by now, sorted. For people: secrets are `***`.

@@ -47,7 +47,10 @@ void InterfaceSubscriber::Clear() {
 
 std::shared_ptr<CategoryWatch> InterfaceSubscriber::WatchOf(const std::string& interface_name,
                                                             const std::string& category) {
-  const std::string path = CategoryPath(root_, interface_name, category);
+  return WatchAt(CategoryPath(root_, interface_name, category));
+}
+
+std::shared_ptr<CategoryWatch> InterfaceSubscriber::WatchAt(const std::string& path) {
   auto& watch = watches_[path];
   if (watch == nullptr) {
     watch = std::make_shared<CategoryWatch>(store_, guard_, path);

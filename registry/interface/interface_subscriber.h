@@ -50,6 +50,7 @@ class InterfaceSubscriber {
   // For subscriptions.
   std::shared_ptr<CategoryWatch> WatchOf(const std::string& interface_name,
                                          const std::string& category);
+  std::shared_ptr<CategoryWatch> WatchAt(const std::string& path);
   // Ends the watch if nobody listens any more.
   void Release(const std::string& path);
   Store& store() { return store_; }

@@ -94,13 +94,22 @@ absl::Status ProviderList::FindBrokenLink() const {
   }
   if (!watch_->error().ok()) return watch_->error();
   if (!claims_.empty()) return absl::OkStatus();
-  const std::string where =
-      absl::StrCat("no provider of ", key_.ToString(), " at interface level: ");
   const size_t there = watch_->urls().size();
-  if (there == 0) return absl::NotFoundError(absl::StrCat(where, watch_->path(), " is empty"));
-  return absl::NotFoundError(absl::StrCat(
-      where, "none of ", there, " in ", watch_->path(), " matches",
-      protocol_.empty() ? "" : absl::StrCat(", or none of them by protocol ", protocol_)));
+  const std::string why = absl::StrCat(
+      "no provider of ", key_.ToString(), ": ",
+      there == 0 ? absl::StrCat(watch_->path(), " is empty")
+                 : absl::StrCat("none of ", there, " in ", watch_->path(), " matches",
+                                protocol_.empty()
+                                    ? ""
+                                    : absl::StrCat(", or none of them by protocol ", protocol_)));
+  if (!KeepsOld()) return absl::NotFoundError(why);
+  return absl::UnavailableError(
+      absl::StrCat(why, "; enable-empty-protection keeps the ", list_->size(), " from before"));
+}
+
+// `dirty_` goes on collecting meanwhile.
+bool ProviderList::KeepsOld() const {
+  return owner_.empty_protection() && claims_.empty() && !list_->empty();
 }
 
 AddressDelta ProviderList::TakeDelta() {
@@ -132,19 +141,27 @@ void ProviderList::Publish() {
   if (watch_ != nullptr && !watch_->known() && watch_->error().ok()) return;
   ServiceAddresses news;
   news.state = FindBrokenLink();
-  news.apps.reserve(apps_.size());
-  for (const auto& [app, count] : apps_) news.apps.push_back(app);
-  news.delta = TakeDelta();
+  news.kept = KeepsOld();
+  if (news.kept) {
+    // Whose addresses they are has not changed either.
+    news.apps = told_apps_;
+  } else {
+    news.apps.reserve(apps_.size());
+    for (const auto& [app, count] : apps_) news.apps.push_back(app);
+    news.delta = TakeDelta();
+  }
   news.delta.from_version = list_->version();
   if (!news.delta.empty()) {
     list_ = list_->Apply(news.delta);
-  } else if (notified_ && news.state == told_state_ && news.apps == told_apps_) {
+  } else if (notified_ && news.state == told_state_ && news.kept == told_kept_ &&
+             news.apps == told_apps_) {
     return;
   }
   news.delta.to_version = list_->version();
   news.list = list_;
   notified_ = true;
   told_state_ = news.state;
+  told_kept_ = news.kept;
   told_apps_ = news.apps;
   notify_(news);
 }

@@ -3,6 +3,9 @@
 // Addresses that two nodes claim (one left by a session that is not over yet) are listed once; the
 // node that started last counts.
 //
+// With empty protection the addresses stay when the last provider goes, until there is one again:
+// `kept`, and the state says so.
+//
 // Threads: all on the control executor.
 #ifndef SIGNPOST_REGISTRY_INTERFACE_PROVIDER_LIST_H_
 #define SIGNPOST_REGISTRY_INTERFACE_PROVIDER_LIST_H_
@@ -48,6 +51,7 @@ class ProviderList final : public InterfaceSubscription, public CategoryWatch::L
   void Add(const std::string& name, const Url& url);
   void Remove(const std::string& name);
   void Publish();
+  bool KeepsOld() const;
   AddressDelta TakeDelta();
   absl::Status FindBrokenLink() const;
 
@@ -67,6 +71,7 @@ class ProviderList final : public InterfaceSubscription, public CategoryWatch::L
   std::shared_ptr<const AddressList> list_ = AddressList::Empty();
   std::vector<std::string> told_apps_;
   absl::Status told_state_;
+  bool told_kept_ = false;
 };
 
 }  // namespace signpost::interface_internal

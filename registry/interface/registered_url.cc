@@ -39,32 +39,14 @@ constexpr absl::string_view kLeftOut[] = {"monitor",
                                           "corethreads",
                                           "threads"};
 
-constexpr absl::string_view kSimplifiedProvider[] = {"application",
-                                                     "codec",
-                                                     "exchanger",
-                                                     "serialization",
-                                                     "prefer.serialization",
-                                                     "cluster",
-                                                     "connections",
-                                                     "deprecated",
-                                                     "group",
-                                                     "loadbalance",
-                                                     "mock",
-                                                     "path",
-                                                     "timeout",
-                                                     "token",
-                                                     "version",
-                                                     "warmup",
-                                                     "weight",
-                                                     "dubbo",
-                                                     "release",
-                                                     "side",
-                                                     "ipv6",
-                                                     "serialize.packable.factory",
-                                                     "auth",
-                                                     "authenticator",
-                                                     "username",
-                                                     "password"};
+constexpr absl::string_view kSimplifiedProvider[] = {
+    "application", "codec", "exchanger", "serialization", "prefer.serialization", "cluster",
+    "connections", "deprecated", "group", "loadbalance", "mock", "path", "timeout", "token",
+    "version", "warmup", "weight", "dubbo", "release", "side", "ipv6", "serialize.packable.factory",
+    "auth", "authenticator", "username", "password",
+    // Not in Dubbo's list: there a rule that takes
+    // a provider out would be lost.
+    "disabled", "enabled"};
 
 constexpr absl::string_view kSimplifiedConsumer[] = {"application", "version", "group", "dubbo",
                                                      "release"};
@@ -122,10 +104,7 @@ std::string CategoryPath(absl::string_view root, absl::string_view interface_nam
 bool ShouldRegister(const Url& url, const InterfaceRegistryOptions& options) {
   if (absl::EqualsIgnoreCase(url.Get("register", "true"), "false")) return false;
   if (absl::EqualsIgnoreCase(url.Get("isExtra"), "true")) return false;
-  if (options.accepts.empty()) return true;
-  return std::any_of(options.accepts.begin(), options.accepts.end(), [&](const std::string& each) {
-    return absl::EqualsIgnoreCase(each, url.protocol());
-  });
+  return options.accepts.Accepts(url.protocol());
 }
 
 Url RegisteredUrl(const Url& url, const InterfaceRegistryOptions& options) {
@@ -164,6 +143,7 @@ absl::StatusOr<RegisteredNode> NodeOf(absl::string_view root, const Url& url,
     return bad("parameter category is not the name of one");
   }
   RegisteredNode node;
+  node.category = category;
   node.url = RegisteredUrl(url, options);
   node.folder = CategoryPath(root, interface_name, category);
   node.path = absl::StrCat(node.folder, "/", node.url.ToEncodedString());

@@ -26,7 +26,7 @@ inline constexpr char kConfigurators[] = "configurators";
 std::string CategoryPath(absl::string_view root, absl::string_view interface_name,
                          absl::string_view category);
 
-// False: `register=false`, `isExtra=true`, or a protocol that is not among `accepts`.
+// False: `register=false`, `isExtra=true`, or a protocol that `accepts` leaves out.
 bool ShouldRegister(const Url& url, const InterfaceRegistryOptions& options);
 
 // Providers lose what concerns their process alone, or keep just what consumers need; consumers get
@@ -34,6 +34,7 @@ bool ShouldRegister(const Url& url, const InterfaceRegistryOptions& options);
 Url RegisteredUrl(const Url& url, const InterfaceRegistryOptions& options);
 
 struct RegisteredNode {
+  std::string category;
   Url url;             // as it is written
   std::string folder;  // <root>/<interface>/<category>
   std::string path;    // folder and node name

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "signpost/common/log.h"
 #include "signpost/registry/interface/registered_url.h"
 #include "signpost/registry/interface/url_match.h"
 
@@ -56,7 +57,7 @@ void UrlWatch::Start() {
     return;
   }
   root_known_ = true;
-  AddInterface(name);
+  AddInterface(FormEncode(name), name);
   TellNew();
 }
 
@@ -64,13 +65,15 @@ void UrlWatch::Stop() {
   stopped_ = true;
   root_.Cancel();
   by_watch_.clear();
-  for (auto& [name, each] : std::exchange(interfaces_, {})) {
-    for (Category& category : each.categories) {
-      category.watch->RemoveListener(this);
-      const std::string path = category.watch->path();
-      category.watch.reset();
-      owner_.Release(path);
-    }
+  for (auto& [child, each] : std::exchange(interfaces_, {})) Release(each);
+}
+
+void UrlWatch::Release(Interface& each) {
+  for (Category& category : each.categories) {
+    category.watch->RemoveListener(this);
+    const std::string path = category.watch->path();
+    category.watch.reset();
+    owner_.Release(path);
   }
 }
 
@@ -78,24 +81,40 @@ void UrlWatch::OnRoot(absl::StatusOr<TreeDelta> delta) {
   if (stopped_) return;
   if (!delta.ok()) return on_urls_(delta.status());
   root_known_ = true;
+  std::vector<Url> gone;
+  for (const std::string& child : delta->removed) {
+    skipped_.erase(child);
+    RemoveInterface(child, gone);
+  }
   for (const StoreChild& child : delta->added) {
     const std::optional<std::string> name = FormDecode(child.name);
-    if (name.has_value() && !IsReserved(*name)) AddInterface(*name);
+    if (name.has_value()) {
+      if (!IsReserved(*name)) AddInterface(child.name, *name);
+    } else if (skipped_.insert(child.name).second) {
+      Log(LogLevel::kWarning, absl::StrCat(owner_.root(), "/", ShowNodeName(child.name),
+                                           ": skipped: not the name of an interface"));
+    }
   }
+  if (!gone.empty()) on_urls_(std::move(gone));
   TellNew();
 }
 
-void UrlWatch::AddInterface(const std::string& name) {
-  auto [it, is_new] = interfaces_.try_emplace(name);
+void UrlWatch::AddInterface(const std::string& child, const std::string& name) {
+  auto [it, is_new] = interfaces_.try_emplace(child);
   if (!is_new) return;
   Interface& added = it->second;
+  added.child = child;
   added.consumer = WithInterface(consumer_, name);
   for (const std::string& category : categories_) {
-    auto watch = owner_.WatchOf(name, category);
+    auto watch = owner_.WatchAt(absl::StrCat(owner_.root(), "/", child, "/", category));
     watch->AddListener(this);
     by_watch_[watch.get()] = &added;
-    added.categories.push_back({category, std::move(watch), false});
+    const bool heard = watch->known() || !watch->error().ok();
+    if (!heard) ++added.unheard;
+    added.categories.push_back({category, std::move(watch), heard, false});
   }
+  unheard_ += added.unheard;
+  CheckReady(added);
   // What others know already.
   for (Category& category : added.categories) {
     if (category.watch->error().ok()) continue;
@@ -104,10 +123,42 @@ void UrlWatch::AddInterface(const std::string& name) {
   }
 }
 
-bool UrlWatch::Known(const Interface& each) {
-  return std::all_of(each.categories.begin(), each.categories.end(), [](const Category& category) {
-    return category.watch->known() && category.watch->error().ok();
-  });
+void UrlWatch::RemoveInterface(const std::string& child, std::vector<Url>& urls) {
+  auto it = interfaces_.find(child);
+  if (it == interfaces_.end()) return;
+  Interface& removed = it->second;
+  for (const Category& category : removed.categories) {
+    by_watch_.erase(category.watch.get());
+    // The folder may be gone before its own watch tells what was in it.
+    const bool had = category.failed || HasMatch(removed.consumer, category);
+    if (removed.told && had && !IsProtected(category)) {
+      urls.push_back(EmptyUrl(removed.consumer, category.name));
+    }
+  }
+  unheard_ -= removed.unheard;
+  ready_.erase(child);
+  Release(removed);
+  interfaces_.erase(it);
+}
+
+void UrlWatch::CheckReady(const Interface& each) {
+  if (each.told || each.unheard > 0) return;
+  if (std::any_of(each.categories.begin(), each.categories.end(),
+                  [](const Category& category) { return category.readable(); })) {
+    ready_.insert(each.child);
+  } else {
+    ready_.erase(each.child);
+  }
+}
+
+bool UrlWatch::HasMatch(const Url& consumer, const Category& category) {
+  const auto& urls = category.watch->urls();
+  return std::any_of(urls.begin(), urls.end(),
+                     [&](const auto& each) { return MatchesUrl(consumer, each.second); });
+}
+
+bool UrlWatch::IsProtected(const Category& category) const {
+  return owner_.empty_protection() && category.name == kProviders;
 }
 
 void UrlWatch::Append(const Url& consumer, const Category& category, std::vector<Url>& urls) const {
@@ -115,27 +166,23 @@ void UrlWatch::Append(const Url& consumer, const Category& category, std::vector
   for (const auto& [name, url] : category.watch->urls()) {
     if (MatchesUrl(consumer, url)) urls.push_back(url);
   }
-  const bool is_protected = owner_.empty_protection() && category.name == kProviders;
-  if (urls.size() == before && !is_protected) urls.push_back(EmptyUrl(consumer, category.name));
+  if (urls.size() == before && !IsProtected(category)) {
+    urls.push_back(EmptyUrl(consumer, category.name));
+  }
 }
 
 void UrlWatch::TellNew() {
   if (!root_known_) return;
-  std::vector<Interface*> ready;
-  for (auto& [name, each] : interfaces_) {
-    if (each.told) continue;
-    if (Known(each)) {
-      ready.push_back(&each);
-    } else if (!begun_) {
-      return;
-    }
-  }
-  if (begun_ && ready.empty()) return;
+  if (ready_.empty() && (begun_ || !interfaces_.empty())) return;
+  if (!begun_ && unheard_ > 0) return;
   begun_ = true;
   std::vector<Url> urls;
-  for (Interface* each : ready) {
-    each->told = true;
-    for (const Category& category : each->categories) Append(each->consumer, category, urls);
+  for (const std::string& child : std::exchange(ready_, {})) {
+    Interface& each = interfaces_.at(child);
+    each.told = true;
+    for (const Category& category : each.categories) {
+      if (category.readable()) Append(each.consumer, category, urls);
+    }
   }
   on_urls_(std::move(urls));
 }
@@ -145,9 +192,15 @@ void UrlWatch::OnUrls(CategoryWatch& watch, const CategoryWatch::Changes& change
   Interface& changed = *by_watch_.at(&watch);
   auto it = std::find_if(changed.categories.begin(), changed.categories.end(),
                          [&](const Category& each) { return each.watch.get() == &watch; });
+  if (!std::exchange(it->heard, true)) {
+    --changed.unheard;
+    --unheard_;
+  }
+  if (!changed.told) CheckReady(changed);
   if (!watch.error().ok()) {
     it->failed = true;
-    return on_urls_(watch.error());
+    on_urls_(watch.error());
+    return TellNew();
   }
   const bool recovers = std::exchange(it->failed, false);
   if (!changed.told) return TellNew();

@@ -1,16 +1,21 @@
 // One subscription to URLs: categories of one interface, or of all. Private to this folder.
 //
-// As Dubbo delivers them: everything once when all of it is known, then each category that changed,
-// with an `empty://` URL for one that has none. Of all interfaces, those that the root has at first
-// are part of the first delivery; an interface that comes later is delivered when its categories
-// are known. One that goes stays watched, for it comes back with its next provider.
+// As Dubbo delivers them: everything once when all of it was heard of, then each category that
+// changed, with an `empty://` URL for one that has none. A category that cannot be read is told as
+// an error, holds up no other, and is delivered when it can. Of all interfaces, those that the root
+// has at first are part of the first delivery; an interface that comes later is delivered when its
+// categories were heard of. One whose folder goes is forgotten, after `empty://` for what it had.
+//
+// Each event costs what it changes, however many interfaces there are.
 //
 // Threads: all on the control executor.
 #ifndef SIGNPOST_REGISTRY_INTERFACE_URL_WATCH_H_
 #define SIGNPOST_REGISTRY_INTERFACE_URL_WATCH_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,19 +40,30 @@ class UrlWatch final : public InterfaceSubscription,
   struct Category {
     std::string name;
     std::shared_ptr<CategoryWatch> watch;
+    bool heard = false;   // its URLs, or that they cannot be read
     bool failed = false;  // an error was told since
+
+    bool readable() const { return watch->known() && watch->error().ok(); }
   };
   struct Interface {
+    std::string child;  // of the root
     Url consumer;
     std::vector<Category> categories;
+    size_t unheard = 0;  // categories
     bool told = false;
   };
 
   void OnRoot(absl::StatusOr<TreeDelta> delta);
-  void AddInterface(const std::string& name);
-  static bool Known(const Interface& each);
+  // `child` is `name` as the centre has it, encoded one way or another.
+  void AddInterface(const std::string& child, const std::string& name);
+  void RemoveInterface(const std::string& child, std::vector<Url>& urls);
+  void Release(Interface& each);
+  // To be told when all of it was heard of and some of it can be read.
+  void CheckReady(const Interface& each);
+  static bool HasMatch(const Url& consumer, const Category& category);
+  bool IsProtected(const Category& category) const;
   void Append(const Url& consumer, const Category& category, std::vector<Url>& urls) const;
-  // Delivers what is complete and was not told yet.
+  // Delivers what is ready and was not told yet.
   void TellNew();
 
   InterfaceSubscriber& owner_;
@@ -58,8 +74,11 @@ class UrlWatch final : public InterfaceSubscription,
   bool root_known_ = false;
   bool begun_ = false;  // the first delivery was made
   bool stopped_ = false;
-  std::map<std::string, Interface> interfaces_;
+  std::map<std::string, Interface> interfaces_;  // by child
   std::map<CategoryWatch*, Interface*> by_watch_;
+  size_t unheard_ = 0;           // categories of all interfaces
+  std::set<std::string> ready_;  // children that are not told yet
+  std::set<std::string> skipped_;
 };
 
 }  // namespace signpost::interface_internal

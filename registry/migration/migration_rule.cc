@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -28,29 +29,33 @@ absl::Status IsNot(absl::string_view text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Quoted(text), " is not ", what));
 }
 
+constexpr char kThresholds[] = "a number >= 0, nor -1";
+constexpr char kProportions[] = "a whole number from 0 to 100";
+constexpr char kDelays[] = "a whole number of seconds >= 0";
+// As wide as Java's.
+constexpr absl::Duration kMaxDelay = absl::Seconds(std::numeric_limits<int32_t>::max());
+
+bool IsThreshold(double value) { return std::isfinite(value) && (value >= 0 || value == -1); }
+bool IsProportion(int value) { return value >= 0 && value <= 100; }
+
 absl::StatusOr<double> ParseThreshold(absl::string_view text) {
   double value = 0;
   // Not the hexadecimal numbers that SimpleAtod takes.
   const bool valid = text.find_first_of("xX") == absl::string_view::npos &&
-                     absl::SimpleAtod(text, &value) && std::isfinite(value);
-  if (!valid || (value < 0 && value != -1)) return IsNot(text, "a number >= 0, nor -1");
+                     absl::SimpleAtod(text, &value) && IsThreshold(value);
+  if (!valid) return IsNot(text, kThresholds);
   return value;
 }
 
 absl::StatusOr<int> ParseProportion(absl::string_view text) {
   int value = 0;
-  if (!absl::SimpleAtoi(text, &value) || value < 0 || value > 100) {
-    return IsNot(text, "a whole number from 0 to 100");
-  }
+  if (!absl::SimpleAtoi(text, &value) || !IsProportion(value)) return IsNot(text, kProportions);
   return value;
 }
 
 absl::StatusOr<absl::Duration> ParseDelay(absl::string_view text) {
-  // As wide as Java's.
   int32_t seconds = 0;
-  if (!absl::SimpleAtoi(text, &seconds) || seconds < 0) {
-    return IsNot(text, "a whole number of seconds >= 0");
-  }
+  if (!absl::SimpleAtoi(text, &seconds) || seconds < 0) return IsNot(text, kDelays);
   return absl::Seconds(seconds);
 }
 
@@ -117,6 +122,10 @@ absl::Status ReadEntries(const Json& rule, absl::string_view name,
     if (!entry.is_object()) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": not a mapping"));
     }
+    if (entry["serviceKey"].is_bool()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": serviceKey: true or false, as YAML reads it without quotes; not a text"));
+    }
     const std::string key(absl::StripAsciiWhitespace(entry["serviceKey"].AsText()));
     if (key.empty()) return absl::InvalidArgumentError(absl::StrCat(where, ": no serviceKey"));
     absl::StrAppend(&where, " (", absl::CHexEscape(key.substr(0, 100)), ")");
@@ -170,10 +179,44 @@ absl::StatusOr<MigrationFields> MigrationFields::OfUrl(const Url& consumer) {
   return ReadFields(text_of, "migration.", "promotion");
 }
 
+absl::Status MigrationFields::Check() const {
+  const auto fault = [](absl::string_view field, absl::string_view value, absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("migration.", field, ": ", value, " is not ", what));
+  };
+  if (step && MigrationStepName(*step).empty()) {
+    return fault("step", absl::StrCat(static_cast<int>(*step)), "a step");
+  }
+  if (threshold && !IsThreshold(*threshold)) {
+    return fault("threshold", absl::StrCat(*threshold), kThresholds);
+  }
+  if (proportion && !IsProportion(*proportion)) {
+    return fault("proportion", absl::StrCat(*proportion), kProportions);
+  }
+  if (delay && (*delay < absl::ZeroDuration() || *delay > kMaxDelay ||
+                *delay % absl::Seconds(1) != absl::ZeroDuration())) {
+    return fault("delay", absl::FormatDuration(*delay), kDelays);
+  }
+  return absl::OkStatus();
+}
+
+MigrationSettings MigrationFields::Over(const MigrationSettings& defaults) const {
+  MigrationSettings settings;
+  settings.step = step.value_or(defaults.step);
+  settings.threshold = threshold.value_or(defaults.threshold);
+  if (settings.threshold < 0) settings.threshold = defaults.threshold;
+  settings.proportion = proportion.value_or(defaults.proportion);
+  settings.delay = delay.value_or(defaults.delay);
+  settings.force = force.value_or(defaults.force);
+  return settings;
+}
+
 absl::StatusOr<MigrationRule> MigrationRule::Parse(absl::string_view text) {
   YamlLimits limits;
   // As an operator wrote it: "0x10" is no proportion.
   limits.plain_is_text = true;
+  // `force: yes`.
+  limits.yaml_1_1_booleans = true;
   absl::StatusOr<std::vector<Json>> documents = ParseYaml(text, limits);
   if (!documents.ok()) return documents.status();
   if (documents->size() > 1) return absl::InvalidArgumentError("more than one YAML document");

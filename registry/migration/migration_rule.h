@@ -14,7 +14,8 @@
 //       proportion: 30
 //
 // Source: MigrationRule, SubMigrationRule of Dubbo 3.3. Unknown keys are ignored. Of two entries
-// with one serviceKey the last one counts, as in Java. Stricter than Java: a value out of its range
+// with one serviceKey the last one counts, and plain `yes`, `no`, `on`, `off` are booleans, as in
+// Java. Stricter than Java: a value out of its range
 // makes the rule invalid, also where no step uses it.
 //
 // Threads: values.
@@ -29,6 +30,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -44,6 +46,8 @@ absl::string_view MigrationStepName(MigrationStep step);
 // Exactly one of the names, in capitals.
 absl::StatusOr<MigrationStep> ParseMigrationStep(absl::string_view name);
 
+struct MigrationSettings;
+
 // What one place says; each field by itself may be left to others.
 struct MigrationFields {
   std::optional<MigrationStep> step;
@@ -55,6 +59,12 @@ struct MigrationFields {
   // Parameters `migration.step`, `migration.threshold`, `migration.promotion` (so spelt; it is the
   // proportion), `migration.delay`, `migration.force` of a consumer's URL.
   static absl::StatusOr<MigrationFields> OfUrl(const Url& consumer);
+
+  // Of fields that a program has set: kInvalidArgument names the first one that is out of its
+  // range, as `migration.delay`. Of what was parsed: OK.
+  absl::Status Check() const;
+  // With `defaults` where nothing is said. REQUIRES: Check() is OK.
+  MigrationSettings Over(const MigrationSettings& defaults) const;
 
   friend bool operator==(const MigrationFields& a, const MigrationFields& b) {
     return std::tie(a.step, a.threshold, a.proportion, a.delay, a.force) ==

@@ -57,6 +57,11 @@ class Levels {
     return absl::StrCat(text, ")");
   }
 
+  bool AnythingKnown() const {
+    const auto knows = [](const LevelFacts& facts) { return facts.known || facts.addresses > 0; };
+    return knows(facts_.interface_level) || knows(facts_.application_level);
+  }
+
   std::string DescribeBoth() const {
     return absl::StrCat(Describe(DiscoveryLevel::kApplication), ", ",
                         Describe(DiscoveryLevel::kInterface));
@@ -121,8 +126,15 @@ MigrationDecision MigrationState::Decide(const MigrationSettings& wanted,
   MigrationDecision decision;
   std::string waits;
 
-  if (in_force_.has_value() && wanted.step != in_force_->step &&
-      wanted.step != MigrationStep::kApplicationFirst) {
+  if (!levels.AnythingKnown()) in_force_.reset();
+  const bool forced_step = wanted.step != MigrationStep::kApplicationFirst;
+  if (in_force_.has_value() && forced_step && wanted.step == in_force_->step) {
+    const DiscoveryLevel target = TargetOf(wanted.step);
+    if (next_step_.has_value() && !wanted.force && levels.count(target) == 0 &&
+        levels.count(OtherThan(target)) > 0) {
+      waits = absl::StrCat("waits for the ", levels.Describe(target));
+    }
+  } else if (in_force_.has_value() && forced_step) {
     if (next_step_ != wanted.step) {
       next_step_ = wanted.step;
       wanted_since_ = now;

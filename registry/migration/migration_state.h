@@ -13,7 +13,11 @@
 //   holds at once. Later the level that served goes on while the target is subscribed to as well,
 //   until the target is known, the delay is over, and `force` is set or the target has the
 //   threshold's share of the other's addresses. Until then step, threshold and proportion stay as
-//   they were. No agreement: that is looked at again whenever a list changes.
+//   they were. No agreement: that is looked at again whenever a list changes. A switch that is
+//   taken back leaves the other level just as carefully: without `force` it goes on serving while
+//   the one to return to has nothing.
+// As long as nothing is known of either level, and neither has an address, what is wanted holds at
+// once: there is nothing to switch from.
 //
 // Source: MigrationRuleHandler, MigrationInvoker, DefaultMigrationAddressComparator of Dubbo 3.3;
 //   docs/migration.md says what differs.
@@ -36,7 +40,9 @@ namespace signpost {
 
 // What one level's list is. LevelFacts() for a level that is not subscribed to.
 struct LevelFacts {
-  bool known = false;    // the registry has told the list, be it empty; not one from a cache
+  // The registry has told the list, be it empty; not one from a cache, and not that it cannot be
+  // had.
+  bool known = false;
   size_t addresses = 0;  // that can be picked now, also from a cache
   // The registry names none any more, and empty protection keeps the old ones. They yield to a
   // level that has addresses in earnest, and count where there are no others.
@@ -53,7 +59,7 @@ struct MigrationDecision {
   bool subscribe_interface = false;
   bool subscribe_application = false;
   MigrationStep step = MigrationStep::kApplicationFirst;  // in force
-  bool switching = false;  // another step is wanted and not in force yet
+  bool switching = false;  // another step is wanted and not in force yet, or is still being left
   // Whose list is the service's: the application level's unless `proportion` is 0.
   DiscoveryLevel primary = DiscoveryLevel::kApplication;
   // Percent of the calls that go to the application level now: 100 all, 0 none; between only while

@@ -96,7 +96,7 @@ class ServerStore final : public Store {
   }
 
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done, ParentKind) override {
     const absl::Status status = CheckWrite(key, value);
     Begin<int64_t>(key, status, options, /*repeatable=*/true, std::move(done),
                    [key, value = std::move(value)](Connection& connection, int64_t session) {

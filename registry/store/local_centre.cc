@@ -54,7 +54,7 @@ class LocalStore final : public Store {
   }
 
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done, ParentKind) override {
     Write(key, std::move(value), /*session_bound=*/true, options, std::move(done));
   }
 

@@ -54,6 +54,11 @@ struct TreeDelta {
 // their number; `data` is empty, `exists` true, and what is written anew is not told.
 enum class TreeContent { kValues, kNames };
 
+// What the folders become that a session-bound key still lacks. kContainer, the direct one only: it
+// goes by itself when it stays empty (Dubbo's instances). kPersistent: for those who watch a folder
+// once and for all (Dubbo Java at interface level). Centres without folders have no difference.
+enum class ParentKind { kContainer, kPersistent };
+
 enum class SessionEvent {
   kConnected,     // also after a gap in the same session
   kDisconnected,  // calls fail or wait; nothing is lost yet
@@ -94,7 +99,8 @@ class Store {
   // (deleted and created: watchers see it as changed or as removed and added). Centres without
   // sessions keep it alive for `ttl` from the owner's last sign of life.
   virtual void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
-                                  const CallOptions& options, VersionCallback done) = 0;
+                                  const CallOptions& options, VersionCallback done,
+                                  ParentKind parents = ParentKind::kContainer) = 0;
 
   // Writes only if the version holds; kAbsent creates a persistent key (kAlreadyExists if there).
   // Keeps a session-bound key session-bound.

@@ -264,8 +264,11 @@ Flow ZookeeperCalls::Put(std::shared_ptr<Call<int64_t>> call, std::string value)
   call->Fail(Aborted(call->key, "it comes and goes while it is written"));
 }
 
-Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std::string value) {
+Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std::string value,
+                                        ParentKind kind) {
   auto self = shared_from_this();
+  const NodeMode folder =
+      kind == ParentKind::kContainer ? NodeMode::kContainer : NodeMode::kPersistent;
   for (int i = 0; i < kTries;) {
     if (!co_await session_->WhenConnected({call, &call->ended})) co_return;
     Reply made =
@@ -278,7 +281,7 @@ Flow ZookeeperCalls::CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std
     ++i;
     if (made.missing()) {
       // The last of a container's children may go, and the container with it, before ours is there.
-      Reply parents = co_await Parents(self, call->key, NodeMode::kContainer);
+      Reply parents = co_await Parents(self, call->key, folder);
       if (parents.ok() || Lost(parents)) continue;
       call->Fail(parents.ToStatus(call->key));
       co_return;

@@ -77,7 +77,8 @@ class ZookeeperCalls : public std::enable_shared_from_this<ZookeeperCalls> {
   Flow Exists(std::shared_ptr<Call<bool>> call);
   Flow List(std::shared_ptr<Call<std::vector<StoreChild>>> call);
   Flow Put(std::shared_ptr<Call<int64_t>> call, std::string value);
-  Flow CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std::string value);
+  Flow CreateSessionBound(std::shared_ptr<Call<int64_t>> call, std::string value,
+                          ParentKind parents);
   Flow CompareAndSet(std::shared_ptr<Call<int64_t>> call, std::string value, int64_t expected);
   Flow Delete(std::shared_ptr<Call<bool>> call, int64_t expected);
 

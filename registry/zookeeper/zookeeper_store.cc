@@ -67,10 +67,11 @@ class ZookeeperStore final : public Store {
   }
 
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done,
+                          ParentKind parents) override {
     Begin<int64_t>(key, options, std::move(done),
-                   [value = std::move(value)](ZookeeperCalls& calls, auto call) mutable {
-                     calls.CreateSessionBound(std::move(call), std::move(value));
+                   [value = std::move(value), parents](ZookeeperCalls& calls, auto call) mutable {
+                     calls.CreateSessionBound(std::move(call), std::move(value), parents);
                    });
   }
 

@@ -25,8 +25,8 @@ namespace {
 bool IsOwnWord(absl::string_view key) {
   static const auto& words = *new absl::flat_hash_set<absl::string_view>{
       // Of the rule itself.
-      "anyhost", "category", "check", "compatible_config", "configVersion", "dynamic", "interfaces",
-      "priority", "providerAddresses",
+      "anyhost", "category", "check", "compatible_config", "configVersion", "dynamic", "enabled",
+      "interfaces", "priority", "providerAddresses",
       // Which service it is.
       "application", "group", "interface", "side", "version",
       // What Java takes away for safety: scripts, rules, files.
@@ -79,6 +79,21 @@ absl::Status SetParameters(const Url::Parameters& parameters, absl::string_view 
     }
   }
   return absl::OkStatus();
+}
+
+std::string UnreadableValues(const Url::Parameters& parameters) {
+  Url::Parts parts;
+  parts.parameters = parameters;
+  const Url url(std::move(parts));
+  std::vector<std::string> faults;
+  const auto check = [&](absl::string_view key, bool good, absl::string_view what) {
+    if (!good) faults.push_back(absl::StrCat(key, "=", Quoted(url.Get(key)), " is ", what));
+  };
+  for (const char* key : {"disabled", "enabled"}) {
+    check(key, url.GetBool(key, false).ok(), "neither true nor false");
+  }
+  check("weight", url.GetInt("weight", 0).ok(), "not a whole number");
+  return absl::StrJoin(faults, ", ");
 }
 
 std::string HostOf(absl::string_view address) {
@@ -271,9 +286,8 @@ absl::StatusOr<Configurator> Configurator::FromUrl(const Url& url) {
   const absl::string_view app = url.Get("application", url.username());
   if (!app.empty()) item->applications.emplace_back(app);
   item->services.push_back(service.ToString());
-  Url::Parameters parameters = url.parameters();
-  parameters.erase("enabled");
-  if (absl::Status status = configurator_internal::SetParameters(parameters, "parameter ", *item);
+  if (absl::Status status =
+          configurator_internal::SetParameters(url.parameters(), "parameter ", *item);
       !status.ok()) {
     return Annotate(status, where);
   }

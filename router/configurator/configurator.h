@@ -28,6 +28,7 @@ namespace signpost {
 namespace configurator_internal {
 struct Item;
 class Application;
+class ConfiguratorList;
 }  // namespace configurator_internal
 
 // Who applies rules to a provider's URL.
@@ -78,6 +79,7 @@ class Configurator {
 
  private:
   friend class configurator_internal::Application;
+  friend class configurator_internal::ConfiguratorList;
   friend absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_view text);
   // `address`: `host[:port]`, each may be a pattern.
   Configurator(std::shared_ptr<const configurator_internal::Item> item, std::string address);
@@ -88,9 +90,10 @@ class Configurator {
 };
 
 // The rules of a text of the config centre: YAML (v2.7, v3.0), or a JSON array of `override://`
-// URLs. Rules and items that are not enabled are left out and not looked at. Bounds: 1 MiB; 100,000
-// pairs of `addresses` and `providerAddresses`.
-// Errors: kInvalidArgument naming line and column, or the place (`configs[2].parameters.timeout`).
+// URLs. Rules and items that are not enabled are left out and not looked at. Bounds: 1 MiB; 200,000
+// comparisons, each of `addresses` with all else that its item says; 256 patterns and 4 MiB of
+// them. Errors: kInvalidArgument naming line and column, or the place
+// (`configs[2].parameters.timeout`).
 absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_view text);
 
 }  // namespace signpost

@@ -53,6 +53,10 @@ absl::Status ParseSide(absl::string_view text, absl::string_view where, Item& it
 // not put.
 absl::Status SetParameters(const Url::Parameters& parameters, absl::string_view where, Item& item);
 
+// Of the parameters that decide over an address (`disabled`, `enabled`, `weight`) those whose value
+// nobody can read, with it and the fault: they do nothing. "": none.
+std::string UnreadableValues(const Url::Parameters& parameters);
+
 // The host of `host[:port]`, an IPv6 one with its brackets.
 std::string HostOf(absl::string_view address);
 // 0: none, or a pattern.

@@ -17,8 +17,16 @@
 namespace signpost::configurator_internal {
 namespace {
 
-// A rule comes from outside: no pattern may take more than this, compiled.
+// A rule comes from outside. What one pattern may take, compiled and with what RE2 keeps of
+// matches ...
 constexpr int64_t kMaxRegexBytes = 256 << 10;
+// ... and all of one rule.
+constexpr size_t kMaxPatterns = 256;
+constexpr size_t kMaxProgramBytes = 4 << 20;
+// About what RE2 takes for each instruction of a program.
+constexpr size_t kInstructionBytes = 16;
+// The texts come from outside too, and many patterns may look at one.
+constexpr size_t kMaxMatchedBytes = 4 << 10;
 
 absl::Status Fault(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
@@ -34,10 +42,12 @@ absl::StatusOr<std::pair<size_t, std::string>> ParseChoice(
   for (const auto& [key, value] : json.AsObject()) {
     const size_t index = std::find(keys.begin(), keys.end(), key) - keys.begin();
     if (index == N) return Fault(where, absl::StrCat("unknown key ", Quoted(key)));
-    if (!value.is_string()) return Fault(absl::StrCat(where, ".", key), "not a text");
+    if (!value.is_string() && !value.is_bool()) {
+      return Fault(absl::StrCat(where, ".", key), "not a text");
+    }
     if (index >= chosen) continue;
     chosen = index;
-    text = value.AsString();
+    text = value.AsText();
   }
   if (chosen == N) return Fault(where, "says nothing");
   return std::make_pair(chosen, std::move(text));
@@ -51,7 +61,8 @@ bool MatchesGlob(absl::string_view pattern, absl::string_view text) {
          absl::EndsWith(text, pattern.substr(star + 1));
 }
 
-absl::StatusOr<std::vector<StringMatch>> ParseOneOf(const Json& json, absl::string_view where) {
+absl::StatusOr<std::vector<StringMatch>> ParseOneOf(const Json& json, absl::string_view where,
+                                                    RegexUse& use) {
   if (!json.is_object()) return Fault(where, "not a map");
   for (const auto& [key, value] : json.AsObject()) {
     if (key != "oneof") return Fault(where, absl::StrCat("unknown key ", Quoted(key)));
@@ -61,7 +72,7 @@ absl::StatusOr<std::vector<StringMatch>> ParseOneOf(const Json& json, absl::stri
   std::vector<StringMatch> matches;
   for (const Json& one : json["oneof"].AsArray()) {
     absl::StatusOr<StringMatch> match =
-        StringMatch::Parse(one, absl::StrCat(list, "[", matches.size(), "]"));
+        StringMatch::Parse(one, absl::StrCat(list, "[", matches.size(), "]"), use);
     if (!match.ok()) return match.status();
     matches.push_back(*std::move(match));
   }
@@ -73,6 +84,13 @@ bool MatchesOneOf(const std::vector<StringMatch>& matches, absl::string_view tex
                      [&](const StringMatch& match) { return match.Matches(text); });
 }
 
+size_t CostOfOneOf(const std::optional<std::vector<StringMatch>>& matches) {
+  size_t cost = 0;
+  if (!matches) return cost;
+  for (const StringMatch& match : *matches) cost += match.cost();
+  return cost;
+}
+
 // Moves a parsed part to its place.
 template <typename T>
 absl::Status Take(absl::StatusOr<T> parsed, std::optional<T>& place) {
@@ -82,7 +100,8 @@ absl::Status Take(absl::StatusOr<T> parsed, std::optional<T>& place) {
 }
 
 absl::StatusOr<std::pair<std::string, StringMatch>> ParseParam(const Json& json,
-                                                               absl::string_view where) {
+                                                               absl::string_view where,
+                                                               RegexUse& use) {
   if (!json.is_object()) return Fault(where, "not a map");
   for (const auto& [key, value] : json.AsObject()) {
     if (key != "key" && key != "value") {
@@ -91,7 +110,7 @@ absl::StatusOr<std::pair<std::string, StringMatch>> ParseParam(const Json& json,
   }
   if (json["key"].AsString().empty()) return Fault(absl::StrCat(where, ".key"), "missing");
   absl::StatusOr<StringMatch> match =
-      StringMatch::Parse(json["value"], absl::StrCat(where, ".value"));
+      StringMatch::Parse(json["value"], absl::StrCat(where, ".value"), use);
   if (!match.ok()) return match.status();
   return std::make_pair(json["key"].AsString(), *std::move(match));
 }
@@ -102,7 +121,8 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::CHexEscape(text.substr(0, 100)), "'");
 }
 
-absl::StatusOr<StringMatch> StringMatch::Parse(const Json& json, absl::string_view where) {
+absl::StatusOr<StringMatch> StringMatch::Parse(const Json& json, absl::string_view where,
+                                               RegexUse& use) {
   static constexpr std::array<absl::string_view, 6> kKeys = {"exact",    "prefix", "regex",
                                                              "wildcard", "empty",  "noempty"};
   auto choice = ParseChoice(json, where, kKeys);
@@ -111,11 +131,20 @@ absl::StatusOr<StringMatch> StringMatch::Parse(const Json& json, absl::string_vi
   match.kind_ = static_cast<Kind>(choice->first);
   match.wanted_ = std::move(choice->second);
   if (match.kind_ == Kind::kRegex) {
+    const std::string place = absl::StrCat(where, ".regex");
+    if (++use.patterns > kMaxPatterns) {
+      return Fault(place, absl::StrCat("more than ", kMaxPatterns, " patterns in one rule"));
+    }
     re2::RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(kMaxRegexBytes);
     auto regex = std::make_shared<const re2::RE2>(match.wanted_, options);
-    if (!regex->ok()) return Fault(absl::StrCat(where, ".regex"), regex->error());
+    if (!regex->ok()) return Fault(place, regex->error());
+    use.program_bytes += regex->ProgramSize() * kInstructionBytes;
+    if (use.program_bytes > kMaxProgramBytes) {
+      return Fault(place, absl::StrCat("the patterns of this rule take more than ",
+                                       kMaxProgramBytes >> 20, " MiB, compiled"));
+    }
     match.regex_ = std::move(regex);
   }
   return match;
@@ -128,7 +157,8 @@ bool StringMatch::Matches(std::optional<absl::string_view> text) const {
     case Kind::kPrefix:
       return text && absl::StartsWith(*text, wanted_);
     case Kind::kRegex:
-      return text && re2::RE2::FullMatch(re2::StringPiece(text->data(), text->size()), *regex_);
+      return text && text->size() <= kMaxMatchedBytes &&
+             re2::RE2::FullMatch(re2::StringPiece(text->data(), text->size()), *regex_);
     case Kind::kWildcard:
       return text && (wanted_ == "*" || *text == wanted_);
     case Kind::kEmpty:
@@ -137,6 +167,11 @@ bool StringMatch::Matches(std::optional<absl::string_view> text) const {
       return text && !text->empty();
   }
   return false;
+}
+
+size_t StringMatch::cost() const {
+  return CostOf(wanted_.size() +
+                (regex_ == nullptr ? 0 : regex_->ProgramSize() * kInstructionBytes));
 }
 
 absl::StatusOr<AddressMatch> AddressMatch::Parse(const Json& json, absl::string_view where) {
@@ -169,7 +204,7 @@ bool AddressMatch::Matches(absl::string_view host, uint16_t port) const {
 }
 
 absl::StatusOr<ConfiguratorMatch> ConfiguratorMatch::Parse(const Json& json,
-                                                           absl::string_view where) {
+                                                           absl::string_view where, RegexUse& use) {
   ConfiguratorMatch match;
   if (json.is_null()) return match;
   if (!json.is_object()) return Fault(where, "not a map");
@@ -181,16 +216,16 @@ absl::StatusOr<ConfiguratorMatch> ConfiguratorMatch::Parse(const Json& json,
     } else if (key == "providerAddress") {
       status = Take(AddressMatch::Parse(value, part), match.provider_address_);
     } else if (key == "service") {
-      status = Take(ParseOneOf(value, part), match.service_);
+      status = Take(ParseOneOf(value, part, use), match.service_);
     } else if (key == "app") {
-      status = Take(ParseOneOf(value, part), match.app_);
+      status = Take(ParseOneOf(value, part, use), match.app_);
     } else if (key != "param") {
       status = Fault(where, absl::StrCat("unknown key ", Quoted(key)));
     } else if (!value.is_array()) {
       status = Fault(part, "not a list");
     } else {
       for (const Json& one : value.AsArray()) {
-        auto param = ParseParam(one, absl::StrCat(part, "[", match.params_.size(), "]"));
+        auto param = ParseParam(one, absl::StrCat(part, "[", match.params_.size(), "]"), use);
         if (!param.ok()) return param.status();
         match.params_.push_back(*std::move(param));
       }
@@ -198,6 +233,17 @@ absl::StatusOr<ConfiguratorMatch> ConfiguratorMatch::Parse(const Json& json,
     if (!status.ok()) return status;
   }
   return match;
+}
+
+size_t ConfiguratorMatch::cost() const {
+  size_t cost = CostOfOneOf(service_) + CostOfOneOf(app_);
+  for (const auto* address : {&address_, &provider_address_}) {
+    if (*address) cost += (*address)->cost();
+  }
+  for (const auto& [key, match] : params_) {
+    cost += CostOf(key.size()) + match.cost();
+  }
+  return cost;
 }
 
 bool ConfiguratorMatch::Matches(const MatchInput& input) const {

@@ -10,6 +10,7 @@
 #ifndef SIGNPOST_ROUTER_CONFIGURATOR_CONFIGURATOR_MATCH_H_
 #define SIGNPOST_ROUTER_CONFIGURATOR_CONFIGURATOR_MATCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,11 +30,23 @@ class RE2;
 
 namespace signpost::configurator_internal {
 
+// What the patterns of one rule take together; StringMatch::Parse adds to it and refuses what is
+// too much.
+struct RegexUse {
+  size_t patterns = 0;
+  size_t program_bytes = 0;
+};
+
+// What it takes to look at a text: 1, and 1 more for each 64 bytes.
+inline size_t CostOf(size_t bytes) { return 1 + bytes / 64; }
+
 class StringMatch {
  public:
-  static absl::StatusOr<StringMatch> Parse(const Json& json, absl::string_view where);
-  // nullopt: there is no such value.
+  static absl::StatusOr<StringMatch> Parse(const Json& json, absl::string_view where,
+                                           RegexUse& use);
+  // nullopt: there is no such value. A regex matches no text of more than 4 KiB.
   bool Matches(std::optional<absl::string_view> text) const;
+  size_t cost() const;
   friend bool operator==(const StringMatch& a, const StringMatch& b) {
     return a.kind_ == b.kind_ && a.wanted_ == b.wanted_;
   }
@@ -50,6 +63,7 @@ class AddressMatch {
   static absl::StatusOr<AddressMatch> Parse(const Json& json, absl::string_view where);
   // Port 0: only the host is looked at.
   bool Matches(absl::string_view host, uint16_t port) const;
+  size_t cost() const { return CostOf(wanted_.size()); }
   friend bool operator==(const AddressMatch& a, const AddressMatch& b) {
     return a.kind_ == b.kind_ && a.wanted_ == b.wanted_;
   }
@@ -73,8 +87,11 @@ struct MatchInput {
 // All parts that are given must hold; none given: holds.
 class ConfiguratorMatch {
  public:
-  static absl::StatusOr<ConfiguratorMatch> Parse(const Json& json, absl::string_view where);
+  static absl::StatusOr<ConfiguratorMatch> Parse(const Json& json, absl::string_view where,
+                                                 RegexUse& use);
   bool Matches(const MatchInput& input) const;
+  // Of all its alternatives.
+  size_t cost() const;
   friend bool operator==(const ConfiguratorMatch& a, const ConfiguratorMatch& b) {
     return std::tie(a.address_, a.provider_address_, a.service_, a.app_, a.params_) ==
            std::tie(b.address_, b.provider_address_, b.service_, b.app_, b.params_);

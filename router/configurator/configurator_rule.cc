@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,11 +19,14 @@
 namespace signpost {
 namespace {
 
+using configurator_internal::CostOf;
 using configurator_internal::Item;
 using configurator_internal::Quoted;
+using configurator_internal::RegexUse;
 
-// Each pair is looked at whenever the rule is applied.
-constexpr size_t kMaxPairs = 100000;
+// What applying a rule to one URL may take, and comparing it with another rule. Enough for a rule
+// of 1 MiB that is full of addresses.
+constexpr size_t kMaxCost = 200000;
 
 absl::Status Fault(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
@@ -37,9 +40,10 @@ struct Rule {
   std::string key;
 };
 
-// YAML 1.1's words too, which Java's parser knows.
+// Also as a text that is quoted.
 absl::StatusOr<bool> ParseBool(const Json& json, absl::string_view where, bool fallback) {
   if (json.is_null()) return fallback;
+  if (json.is_bool()) return json.AsBool();
   for (absl::string_view word : {"true", "yes", "on"}) {
     if (absl::EqualsIgnoreCase(json.AsString(), word)) return true;
   }
@@ -49,10 +53,15 @@ absl::StatusOr<bool> ParseBool(const Json& json, absl::string_view where, bool f
   return Fault(where, "neither true nor false");
 }
 
+absl::string_view NotText(const Json& json) {
+  return json.is_bool() ? "true or false, as YAML reads it without quotes; not a text"
+                        : "not a text";
+}
+
 // "" when absent.
 absl::StatusOr<std::string> ParseText(const Json& json, absl::string_view where) {
   if (json.is_null()) return std::string();
-  if (!json.is_string()) return Fault(where, "not a text");
+  if (!json.is_string()) return Fault(where, NotText(json));
   return json.AsString();
 }
 
@@ -64,7 +73,8 @@ absl::StatusOr<std::vector<std::string>> ParseList(const Json& json, absl::strin
   for (const Json& one : json.AsArray()) {
     const absl::string_view text = absl::StripAsciiWhitespace(one.AsString());
     if (text.empty()) {
-      return Fault(absl::StrCat(where, "[", list.size(), "]"), "empty, or not a text");
+      return Fault(absl::StrCat(where, "[", list.size(), "]"),
+                   one.is_bool() ? NotText(one) : "empty, or not a text");
     }
     list.emplace_back(text);
   }
@@ -120,8 +130,10 @@ absl::Status ParseParameters(const Json& json, const std::string& where, Item& i
   if (!json.is_null() && !json.is_object()) return Fault(where, "not a map");
   Url::Parameters parameters;
   for (const auto& [key, value] : json.AsObject()) {
-    if (!value.is_string()) return Fault(absl::StrCat(where, ".", key), "no value, or no text");
-    parameters[key] = value.AsString();
+    if (!value.is_string() && !value.is_bool()) {
+      return Fault(absl::StrCat(where, ".", key), "no value, or no text");
+    }
+    parameters[key] = value.AsText();
   }
   if (parameters.empty()) return Fault(where, "at least one is needed");
   return configurator_internal::SetParameters(parameters, absl::StrCat(where, "."), item);
@@ -150,25 +162,40 @@ absl::Status ParseScope(const Json& json, const Rule& rule, const std::string& w
   return absl::OkStatus();
 }
 
-absl::Status ParseMatch(const Json& json, const Rule& rule, const std::string& where, Item& item) {
+absl::Status ParseMatch(const Json& json, const Rule& rule, const std::string& where, RegexUse& use,
+                        Item& item) {
   if (json.is_null()) return absl::OkStatus();
   // Java leaves the match out, and the rule then acts on everything.
   if (!rule.with_match) return Fault(where, "needs configVersion v3.0");
   absl::StatusOr<configurator_internal::ConfiguratorMatch> match =
-      configurator_internal::ConfiguratorMatch::Parse(json, where);
+      configurator_internal::ConfiguratorMatch::Parse(json, where, use);
   if (!match.ok()) return match.status();
   item.match = *std::move(match);
   return absl::OkStatus();
 }
 
-absl::Status ParseItem(const Json& json, const Rule& rule, const std::string& where, Item& item,
-                       std::vector<std::string>& addresses) {
+// All that may be looked at once for each address.
+size_t CostOfItem(const Item& item) {
+  size_t cost = item.match.cost();
+  for (const auto* list : {&item.provider_addresses, &item.applications, &item.services}) {
+    for (const std::string& text : *list) cost += CostOf(text.size());
+  }
+  for (const auto* map : {&item.conditions, &item.parameters}) {
+    for (const auto& [key, value] : *map) cost += CostOf(key.size() + value.size());
+  }
+  return cost;
+}
+
+absl::Status ParseItem(const Json& json, const Rule& rule, const std::string& where, RegexUse& use,
+                       Item& item, std::vector<std::string>& addresses) {
   absl::StatusOr<std::string> side = ParseText(json["side"], absl::StrCat(where, ".side"));
   absl::Status status =
       side.ok() ? configurator_internal::ParseSide(*side, absl::StrCat(where, ".side"), item)
                 : side.status();
   if (status.ok()) status = ParseScope(json, rule, where, item);
-  if (status.ok()) status = ParseMatch(json["match"], rule, absl::StrCat(where, ".match"), item);
+  if (status.ok()) {
+    status = ParseMatch(json["match"], rule, absl::StrCat(where, ".match"), use, item);
+  }
   if (status.ok()) {
     status = ParseParameters(json["parameters"], absl::StrCat(where, ".parameters"), item);
   }
@@ -207,6 +234,7 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
   if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "[")) return ParseUrls(text);
   YamlLimits limits;
   limits.plain_is_text = true;
+  limits.yaml_1_1_booleans = true;
   const absl::StatusOr<std::vector<Json>> documents = ParseYaml(text, limits);
   if (!documents.ok()) return documents.status();
   std::vector<Configurator> configurators;
@@ -222,7 +250,8 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
   if (items.is_null() && !rule->enabled) return configurators;
   if (!items.is_array()) return Fault("configs", "missing, or not a list");
 
-  size_t pairs = 0;
+  size_t cost = 0;
+  RegexUse use;
   for (size_t i = 0; i < items.AsArray().size(); ++i) {
     const Json& one = items.AsArray()[i];
     const std::string where = absl::StrCat("configs[", i, "]");
@@ -232,13 +261,14 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
     if (!*enabled) continue;
     auto item = std::make_shared<Item>();
     std::vector<std::string> addresses;
-    if (absl::Status status = ParseItem(one, *rule, where, *item, addresses); !status.ok()) {
+    if (absl::Status status = ParseItem(one, *rule, where, use, *item, addresses); !status.ok()) {
       return status;
     }
-    pairs += addresses.size() * std::max<size_t>(1, item->provider_addresses.size());
-    if (pairs > kMaxPairs) {
-      return Fault(where, absl::StrCat("more than ", kMaxPairs,
-                                       " pairs of addresses and providerAddresses"));
+    cost += addresses.size() * CostOfItem(*item);
+    if (cost > kMaxCost) {
+      return Fault(absl::StrCat(where, ".addresses"),
+                   absl::StrCat("each with all that the item says: the rule would take more than ",
+                                kMaxCost, " comparisons"));
     }
     for (std::string& address : addresses) {
       Configurator configurator(item, std::move(address));

@@ -13,6 +13,9 @@
 #ifndef SIGNPOST_ROUTER_CONFIGURATOR_CONFIGURATOR_SET_H_
 #define SIGNPOST_ROUTER_CONFIGURATOR_CONFIGURATOR_SET_H_
 
+#include <array>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "signpost/common/url.h"
@@ -22,35 +25,42 @@ namespace signpost {
 
 class ConfiguratorSet {
  public:
-  ConfiguratorSet() = default;
+  // Registry, application, service; none is null. Sets of many services share what they have in
+  // common.
+  using Sources = std::array<std::shared_ptr<const configurator_internal::ConfiguratorList>, 3>;
+
+  ConfiguratorSet();
+  explicit ConfiguratorSet(Sources sources);
   ConfiguratorSet(std::vector<Configurator> registry, std::vector<Configurator> application,
                   std::vector<Configurator> service);
 
   // `original`: the provider's URL as it was registered, `tri://host:port/interface?...`, also on
   // the consumer; never one that came out of here, so that a rule that goes leaves nothing behind.
   // Gives `original` itself when no rule applies. Who uses the result leaves an address out that
-  // became `disabled=true` or `enabled=false`.
+  // became `disabled=true`.
   // Also takes a consumer's own URL, as Java does for `cluster`, `loadbalance` and the like:
   // then with `provider_rules` false, and rules that name providers do not apply.
   Url Apply(const Url& original, const ConfiguratorTarget& target) const;
 
-  bool empty() const { return configurators_.empty(); }
-  // As they are applied.
-  const std::vector<Configurator>& configurators() const { return configurators_; }
+  bool empty() const;
+  // As they are applied; a copy.
+  std::vector<Configurator> configurators() const;
+  const Sources& sources() const { return sources_; }
 
-  // The same rules: whatever they are applied to, the result is the same.
-  friend bool operator==(const ConfiguratorSet& a, const ConfiguratorSet& b) {
-    return a.configurators_ == b.configurators_;
-  }
+  // The same rules of the same sources: whatever they are applied to, the result is the same.
+  friend bool operator==(const ConfiguratorSet& a, const ConfiguratorSet& b);
   friend bool operator!=(const ConfiguratorSet& a, const ConfiguratorSet& b) { return !(a == b); }
 
  private:
-  std::vector<Configurator> configurators_;  // active ones
+  Sources sources_;
 };
 
 // The configurators of what a registry holds for a service (category `configurators`). An
-// `empty://` URL clears: none. What cannot be read is left out with one warning that shows it.
-std::vector<Configurator> ConfiguratorsOf(const std::vector<Url>& urls);
+// `empty://` URL clears: none. What cannot be read is left out; `unreadable`, if not null, becomes
+// a text for each: the fault and the URL, without secrets. So does a value that nobody can read, of
+// `disabled`, `enabled` or `weight`: it does nothing.
+std::vector<Configurator> ConfiguratorsOf(const std::vector<Url>& urls,
+                                          std::vector<std::string>* unreadable = nullptr);
 
 }  // namespace signpost
 

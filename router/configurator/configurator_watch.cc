@@ -1,21 +1,38 @@
 #include "signpost/router/configurator/configurator_watch.h"
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "signpost/common/gate.h"
 #include "signpost/common/log.h"
 #include "signpost/common/status.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/watch_set.h"
+#include "signpost/router/configurator/configurator_item.h"
+#include "signpost/router/configurator/configurator_list.h"
 
 namespace signpost {
 namespace {
 
+using configurator_internal::ConfiguratorList;
 using SetPtr = std::shared_ptr<const ConfiguratorSet>;
+// Another pointer means other rules: equal ones leave the one that was.
+using ListPtr = std::shared_ptr<const ConfiguratorList>;
+// URLs of registries that cannot be read, and how many services have each.
+using Unreadable = std::map<std::string, size_t>;
+
+// Whether it is another list than `place`, which it then takes.
+bool Change(ListPtr& place, std::vector<Configurator> configurators) {
+  auto list = std::make_shared<const ConfiguratorList>(std::move(configurators));
+  if (*list == *place) return false;
+  place = std::move(list);
+  return true;
+}
 
 struct Service;
 
@@ -23,7 +40,7 @@ struct Service;
 struct WatchedKey {
   Subscription subscription;
   bool heard = false;
-  std::vector<Configurator> configurators;
+  ListPtr list = ConfiguratorList::None();
   std::string fault;  // warned of; the same one is not news
   std::set<Service*> services;
 };
@@ -35,8 +52,9 @@ struct Service {
   std::string application_key;  // empty: none
   std::string service_key;
   std::vector<Url> urls;
-  std::vector<Configurator> registry;
-  SetPtr told;
+  ListPtr registry = ConfiguratorList::None();
+  std::vector<Unreadable::iterator> unreadable;  // of `urls`
+  ConfiguratorSet::Sources told;                 // null until the first time
   Watcher<SetPtr> watcher;
 };
 
@@ -80,6 +98,7 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
 
   void Remove(const std::shared_ptr<Service>& service) {
     if (services_.erase(service.get()) == 0) return;
+    KeepUnreadable(*service, {});
     Leave(service->application_key, *service);
     Leave(service->service_key, *service);
   }
@@ -87,8 +106,10 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
   void SetUrls(const std::shared_ptr<Service>& service, std::vector<Url> urls) {
     if (services_.count(service.get()) == 0 || service->urls == urls) return;
     service->urls = std::move(urls);
-    service->registry = ConfiguratorsOf(service->urls);
-    Tell(*service);
+    std::vector<std::string> unreadable;
+    const bool changed = Change(service->registry, ConfiguratorsOf(service->urls, &unreadable));
+    KeepUnreadable(*service, unreadable);
+    if (changed) Tell(*service);
   }
 
  private:
@@ -120,8 +141,7 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
     const bool first = !std::exchange(watched.heard, true);
     bool changed = false;
     if (absl::IsNotFound(item.status())) {
-      changed = !watched.configurators.empty();
-      watched.configurators.clear();
+      changed = Change(watched.list, {});
       watched.fault.clear();
     } else if (!item.ok()) {
       // A centre that is away says so itself.
@@ -131,9 +151,8 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
       if (!rule.ok()) {
         Warn(key, watched, rule.status());
       } else {
-        changed = watched.configurators != *rule;
-        watched.configurators = *std::move(rule);
-        watched.fault.clear();
+        changed = Change(watched.list, *std::move(rule));
+        WarnOfValues(key, watched);
       }
     }
     if (!first && !changed) return;
@@ -149,24 +168,62 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
                                          "; the override rule before stays in force"));
   }
 
+  // The rule holds; a value of it that nobody can read does nothing.
+  void WarnOfValues(const std::string& key, WatchedKey& watched) {
+    std::set<std::string> useless;
+    const Url::Parameters* last = nullptr;
+    for (const Configurator& configurator : watched.list->configurators()) {
+      // Those of one item share them.
+      if (std::exchange(last, &configurator.parameters()) == &configurator.parameters()) continue;
+      std::string values = configurator_internal::UnreadableValues(configurator.parameters());
+      if (!values.empty()) useless.insert(std::move(values));
+    }
+    const std::string said = absl::StrJoin(useless, ", ");
+    if (said != std::exchange(watched.fault, said) && !said.empty()) {
+      ConfigKey where;
+      where.key = key;
+      Log(LogLevel::kWarning,
+          absl::StrCat(source_.PathOf(where), ": ", said, "; that does nothing"));
+    }
+  }
+
+  // One line for all that no service had before, so that a folder full of them says it once, not
+  // at each change and not for each reference.
+  void KeepUnreadable(Service& service, const std::vector<std::string>& unreadable) {
+    std::vector<Unreadable::iterator> kept;
+    size_t first_seen = 0;
+    const std::string* example = nullptr;
+    for (const std::string& text : unreadable) {
+      kept.push_back(unreadable_.try_emplace(text, 0).first);
+      if (++kept.back()->second > 1) continue;
+      if (first_seen++ == 0) example = &text;
+    }
+    service.unreadable.swap(kept);
+    for (const Unreadable::iterator& before : kept) {
+      if (--before->second == 0) unreadable_.erase(before);
+    }
+    if (example == nullptr) return;
+    Log(LogLevel::kWarning, absl::StrCat("override rules that cannot be read do nothing: ",
+                                         first_seen, ", for example ", example->substr(0, 1000)));
+  }
+
   // The rule of a key, null when it has not been heard yet.
-  const std::vector<Configurator>* RuleOf(const std::string& key) const {
-    static const auto& none = *new std::vector<Configurator>();
-    if (key.empty()) return &none;
+  ListPtr RuleOf(const std::string& key) const {
+    if (key.empty()) return ConfiguratorList::None();
     const WatchedKey& watched = *keys_.at(key);
-    return watched.heard ? &watched.configurators : nullptr;
+    return watched.heard ? watched.list : nullptr;
   }
 
   // In a task of its own, since the callback may destroy whatever it likes.
   void Tell(Service& service) {
-    const auto* application = RuleOf(service.application_key);
-    const auto* own = RuleOf(service.service_key);
-    if (application == nullptr || own == nullptr) return;
-    auto set = std::make_shared<const ConfiguratorSet>(service.registry, *application, *own);
-    if (service.told != nullptr && *service.told == *set) return;
-    service.told = set;
-    executor_.Post(
-        [owned = services_.at(&service), set = std::move(set)] { owned->watcher.Run(set); });
+    ConfiguratorSet::Sources sources = {service.registry, RuleOf(service.application_key),
+                                        RuleOf(service.service_key)};
+    if (sources[1] == nullptr || sources[2] == nullptr || service.told == sources) return;
+    service.told = sources;
+    executor_.Post([owned = services_.at(&service),
+                    set = std::make_shared<const ConfiguratorSet>(std::move(sources))] {
+      owned->watcher.Run(set);
+    });
   }
 
   Executor& executor_;
@@ -175,6 +232,7 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
   Gate gate_;
   std::map<Service*, std::shared_ptr<Service>> services_;
   std::map<std::string, std::shared_ptr<WatchedKey>> keys_;
+  Unreadable unreadable_;
 };
 
 ConfiguratorWatch::ConfiguratorWatch(Executor& executor, ConfigSource& source,

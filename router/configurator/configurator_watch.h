@@ -10,7 +10,8 @@
 //
 // A rule that cannot be read leaves the one before in force, and one warning says key and fault. A
 // key that goes takes its rule along. Any other error (the centre is away, may not be read) leaves
-// what was.
+// what was. URLs of the registry that cannot be read are left out; those that no service had before
+// get one line of the log, with their number and one example.
 //
 // Threads: Of and SetRegistryUrls from any thread; callbacks on the executor, no lock held, one at
 //   a time for each service. After a ServiceConfigurators is destroyed its callback does not run,

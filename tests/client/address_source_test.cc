@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -193,6 +194,80 @@ TEST_F(AddressSourceTest, AForceStepWithoutAddressesWaitsUnlessForced) {
   EXPECT_EQ(choice().Pick(Request()).status().message(), "org.example.Greeter: no mapping");
 }
 
+TEST_F(AddressSourceTest, ALevelThatCannotBeReadIsNotKnownEvenByForce) {
+  levels_.Rule("step: FORCE_INTERFACE");
+  Start(levels_.Centre());
+  levels_.PublishInterface(2);
+  levels_.Rule("step: FORCE_APPLICATION\nforce: true");
+  levels_.PublishApplication(0, absl::UnavailableError("no metadata of revision r1"));
+  EXPECT_TRUE(AtInterface());
+  EXPECT_TRUE(choice().Pick(Request()).ok());
+  EXPECT_THAT(choice().why,
+              HasSubstr("(not known yet: org.example.Greeter: no metadata of revision r1)"));
+  levels_.PublishApplication(0, absl::PermissionDeniedError("/services/shop"));
+  EXPECT_TRUE(AtInterface());
+  levels_.PublishApplication(1);
+  EXPECT_FALSE(AtInterface());
+}
+
+TEST_F(AddressSourceTest, OldAddressesYieldToTheOtherLevel) {
+  Start(levels_.Centre());
+  levels_.application->Publish(TwoLevels::Specs(0, 5));
+  levels_.PublishInterface(2);
+  EXPECT_EQ(choice().proportion, 100);
+  levels_.application->Publish(TwoLevels::Specs(0, 5),
+                               absl::UnavailableError("no metadata of revision r2"), true);
+  EXPECT_EQ(choice().proportion, 0);
+  EXPECT_THAT(choice().why, HasSubstr("5 old addresses"));
+  levels_.PublishInterface(0, absl::NotFoundError("none"));
+  EXPECT_EQ(choice().proportion, 100);
+  EXPECT_TRUE(choice().Pick(Request()).ok());
+}
+
+TEST_F(AddressSourceTest, ASwitchThatIsTakenBackLeavesWhatServes) {
+  levels_.Rule("step: FORCE_INTERFACE");
+  Start(levels_.Centre());
+  levels_.PublishInterface(1);
+  levels_.Rule("step: FORCE_APPLICATION\ndelay: 60");
+  levels_.PublishApplication(2);
+  levels_.PublishInterface(0, absl::NotFoundError("none"));
+  EXPECT_TRUE(choice().Pick(Request()).ok());
+  levels_.Rule("step: FORCE_INTERFACE");
+  EXPECT_TRUE(AtApplication());
+  EXPECT_TRUE(choice().Pick(Request()).ok());
+  EXPECT_THAT(choice().why, HasSubstr("FORCE_INTERFACE is wanted and waits"));
+  levels_.PublishInterface(1);
+  EXPECT_FALSE(AtApplication());
+  EXPECT_TRUE(choice().Pick(Request()).ok());
+}
+
+TEST_F(AddressSourceTest, BeforeAnythingIsKnownARuleIsNoSwitch) {
+  Start(levels_.Centre());  // no rule could be read
+  levels_.PublishApplication(0, absl::UnavailableError("not connected"));
+  levels_.PublishInterface(0, absl::UnavailableError("not connected"));
+  levels_.Rule("step: FORCE_INTERFACE\ndelay: 3600");
+  EXPECT_FALSE(AtApplication());
+  EXPECT_EQ(executor_->pending_timers(), 0u);
+}
+
+TEST_F(AddressSourceTest, AnEntryOfTheMappingsApplicationDoesNotFlap) {
+  levels_.Rule(
+      "step: APPLICATION_FIRST\n"
+      "applications:\n"
+      "  - serviceKey: shop\n"
+      "    step: FORCE_INTERFACE\n");
+  levels_.interface->apps = {"renamed"};
+  Start(levels_.Centre());
+  levels_.PublishInterface(1);
+  levels_.PublishApplication(1);
+  EXPECT_FALSE(AtApplication());
+  for (int i = 2; i < 5; ++i) {
+    levels_.PublishInterface(i);
+    EXPECT_FALSE(AtApplication());
+  }
+  EXPECT_EQ(levels_.application->unsubscribed, 1);
+}
+
 TEST_F(AddressSourceTest, ALevelThatComesBackStartsFromNothing) {
   levels_.Rule("step: FORCE_INTERFACE");
   CentreRegistries centre = levels_.Centre();
@@ -233,6 +308,9 @@ TEST_F(AddressSourceTest, ConsumersAreRegisteredWhereTheyAreToBeSeen) {
   EXPECT_EQ(node.host(), "192.0.2.200");
   EXPECT_EQ(node.Get("category"), "consumers");
   EXPECT_EQ(node.Get("check"), "false");
+  EXPECT_EQ(node.Get("pid"), std::to_string(getpid()));
+  EXPECT_EQ(node.Get("timestamp"),
+            std::to_string(absl::ToUnixMillis(executor_->clock().WallNow())));
   EXPECT_TRUE(levels_.application->registers.empty());
   levels_.PublishApplication(1);
   levels_.Rule("step: FORCE_APPLICATION");

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/common/log.h"
 #include "tests/support/fake_network_interfaces.h"
+#include "tests/support/kept_log.h"
 
 namespace signpost {
 namespace {
@@ -221,6 +222,64 @@ TEST_F(AddressTest, WhatWasChosenStays) {
   interfaces_->addresses = {On("eth5", "192.0.2.50")};
   EXPECT_EQ(selector.Complete(*Url::Parse("tri://0.0.0.0:2/a.C"))->address(), "172.17.0.1:2");
   EXPECT_EQ(interfaces_->asked, 1);
+}
+
+TEST_F(AddressTest, AConsumerIsSeenAtTheHostOfExports) {
+  AddressSelector selector({}, Url(), interfaces_);
+  EXPECT_EQ(selector.ConsumerHost(), "172.17.0.1");
+  interfaces_->addresses = {On("eth5", "192.0.2.50")};
+  EXPECT_EQ(selector.ConsumerHost(), "172.17.0.1");
+  EXPECT_EQ(selector.Complete(*Url::Parse(kAny))->host(), "172.17.0.1");
+  EXPECT_EQ(interfaces_->asked, 1);
+
+  AddressOptions options;
+  options.host = "2001:db8::7";
+  EXPECT_EQ(AddressSelector(options, Url(), interfaces_).ConsumerHost(), "[2001:db8::7]");
+  options.advertised.host = "2001:db8::8";
+  options.advertised.port = 7;
+  EXPECT_EQ(AddressSelector(options, Url(), interfaces_).ConsumerHost(), "[2001:db8::8]");
+}
+
+TEST_F(AddressTest, AConsumerWithoutAnAddressDoesNotLookAgain) {
+  interfaces_->addresses = {Down("eth0", "192.0.2.1")};
+  AddressSelector selector({}, Url(), interfaces_);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(selector.ConsumerHost(), "");
+  EXPECT_EQ(interfaces_->asked, 1);
+  // An export does, and then consumers have it too.
+  EXPECT_FALSE(selector.Complete(*Url::Parse(kAny)).ok());
+  EXPECT_EQ(interfaces_->asked, 2);
+  interfaces_->addresses = Machine();
+  EXPECT_EQ(selector.ConsumerHost(), "");
+  EXPECT_EQ(selector.Complete(*Url::Parse(kAny))->host(), "172.17.0.1");
+  EXPECT_EQ(selector.ConsumerHost(), "172.17.0.1");
+  EXPECT_EQ(interfaces_->asked, 3);
+}
+
+TEST_F(AddressTest, OnlyExportsWarnAndOnce) {
+  KeptLog log(LogLevel::kWarning);
+  interfaces_->addresses = {Loopback("127.0.0.1")};
+  AddressOptions options;
+  options.preferred_interfaces = "eth0";
+  AddressSelector selector(options, Url(), interfaces_);
+  EXPECT_EQ(selector.ConsumerHost(), "127.0.0.1");
+  EXPECT_EQ(log.text(), "");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(selector.Complete(*Url::Parse(kAny))->host(), "127.0.0.1");
+    ASSERT_EQ(log.lines().size(), 2u) << log.text();
+    EXPECT_TRUE(absl::StrContains(log.lines()[0], "preferred interfaces eth0"));
+    EXPECT_TRUE(absl::StrContains(log.lines()[1], "127.0.0.1 is registered"));
+  }
+  EXPECT_EQ(interfaces_->asked, 2);
+}
+
+TEST_F(AddressTest, AnExportDoesNotTakeALoopbackThatSufficedForAConsumer) {
+  KeptLog log(LogLevel::kWarning);
+  interfaces_->addresses = {Loopback("127.0.0.1")};
+  AddressSelector selector({}, Url(), interfaces_);
+  EXPECT_EQ(selector.ConsumerHost(), "127.0.0.1");
+  interfaces_->addresses = Machine();
+  EXPECT_EQ(selector.Complete(*Url::Parse(kAny))->host(), "172.17.0.1");
+  EXPECT_EQ(log.text(), "");
 }
 
 TEST_F(AddressTest, InterfacesAreNotAskedWithoutNeed) {

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "signpost/client/plugins/memory.h"
 #include "signpost/common/clock.h"
@@ -318,6 +320,34 @@ TEST_F(ClientTest, ApplicationLevelBySeveralNames) {
   }
   EXPECT_EQ(Error("service-discovery-registry://192.0.2.10:2181").code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClientTest, AMigrationOutOfItsRangeIsRefused) {
+  const auto error = [this](const MigrationFields& migration) {
+    ClientOptions options;
+    options.registry = Memory();
+    options.migration = migration;
+    const absl::Status status = Client::Create(std::move(options), registries_).status();
+    if (!status.ok()) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    }
+    return std::string(status.message());
+  };
+  MigrationFields migration;
+  migration.threshold = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(error(migration).find("migration.threshold: nan"), std::string::npos);
+  // Stands for the process's own.
+  migration.threshold = -1;
+  EXPECT_NE(error(migration).find("migration.threshold: -1"), std::string::npos);
+  migration = MigrationFields();
+  migration.proportion = 150;
+  EXPECT_NE(error(migration).find("migration.proportion: 150"), std::string::npos);
+  migration = MigrationFields();
+  migration.delay = absl::Seconds(-1);
+  EXPECT_NE(error(migration).find("migration.delay: -1s"), std::string::npos);
+  migration.delay = absl::Seconds(1);
+  migration.threshold = 0;
+  EXPECT_EQ(error(migration), "");
 }
 
 TEST_F(ClientTest, DubboLabelsAreRefused) {

@@ -129,17 +129,12 @@ TEST_F(ConfiguredAddressesTest, DisabledGoesAndComesBack) {
   EXPECT_EQ(told_.list->size(), 2u);
 }
 
-TEST_F(ConfiguredAddressesTest, NotEnabledIsDisabled) {
+TEST_F(ConfiguredAddressesTest, ARuleDisablesOneAddress) {
   Publish({At(1), At(2)});
-  Use(Text("side: consumer, providerAddresses: ['192.0.2.1:20880'], parameters: {enabled: false}"));
+  Use(Text("side: consumer, providerAddresses: ['192.0.2.1:20880'], parameters: {disabled: true}"));
   EXPECT_EQ(Shown(), Lines{"192.0.2.2 100 1000"});
-  // A provider that takes itself off, and a rule that brings it back.
   Use(Rules({}));
-  const ServicePtr off = Greeter({{"timeout", "1000"}, {"disabled", "true"}});
-  Publish({At(1, 100, off)});
-  Use(Rules({All("disabled=false")}));
-  EXPECT_EQ(Shown(), Lines{"192.0.2.1 100 1000"});
-  EXPECT_EQ(told_.list->spec(0).Get("disabled"), "false");
+  EXPECT_EQ(Shown(), (Lines{"192.0.2.1 100 1000", "192.0.2.2 100 1000"}));
 }
 
 TEST_F(ConfiguredAddressesTest, AnUpdateMayDisableOrEnable) {
@@ -162,10 +157,10 @@ TEST_F(ConfiguredAddressesTest, WhenAllAreDisabledTheStateSaysSo) {
   Publish({At(1), At(2)});
   Use(Rules({All("disabled=true")}));
   EXPECT_TRUE(told_.list->empty());
-  EXPECT_TRUE(absl::IsUnavailable(told_.state));
-  EXPECT_EQ(told_.state.message(), "override rules disable all 2 addresses");
+  EXPECT_TRUE(absl::IsNotFound(told_.state));
+  EXPECT_EQ(told_.state.message(), "override rules disable all 2 addresses of org.example.Greeter");
   Publish({At(1), At(2), At(3)});
-  EXPECT_EQ(told_.state.message(), "override rules disable all 3 addresses");
+  EXPECT_EQ(told_.state.message(), "override rules disable all 3 addresses of org.example.Greeter");
   // None is there to be disabled.
   Publish({});
   EXPECT_TRUE(told_.state.ok());

@@ -115,6 +115,7 @@ class ConfiguredAddressesTest : public testing::Test {
     ServiceAddresses published;
     published.delta = list_->DiffTo(wanted);
     list_ = list_->Apply(published.delta);
+    published.delta.to_version = list_->version();
     published.list = list_;
     published.apps = {"shop"};
     return published;

@@ -10,6 +10,7 @@
 
 #include "signpost/common/manual_executor.h"
 #include "tests/client/fake_registry.h"
+#include "tests/support/fake_network_interfaces.h"
 #include "tests/support/kept_log.h"
 
 namespace signpost {
@@ -152,6 +153,64 @@ TEST_F(ConsumerTest, RefusesWhatIsWrong) {
   EXPECT_EQ(directory.status().code(), absl::StatusCode::kNotFound);
   EXPECT_NE(directory.status().message().find("roundrobin"), absl::string_view::npos);
   EXPECT_TRUE(registry_->subscribed.empty());
+}
+
+TEST_F(ConsumerTest, AMigrationThatAUrlCannotSayIsRefused) {
+  Consumer consumer = New();
+  const auto error = [&consumer](const MigrationFields& migration) {
+    ReferOptions options;
+    options.migration = migration;
+    const absl::Status status = consumer.Refer("org.example.Greeter", options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  MigrationFields migration;
+  migration.delay = absl::Milliseconds(500);
+  EXPECT_EQ(error(migration),
+            "refer 'org.example.Greeter': migration.delay: 500ms is not a whole number of seconds "
+            ">= 0");
+  migration.delay = absl::InfiniteDuration();
+  EXPECT_NE(error(migration).find("migration.delay: inf"), std::string::npos);
+  migration = MigrationFields();
+  migration.proportion = 150;
+  EXPECT_NE(error(migration).find("migration.proportion: 150"), std::string::npos);
+  EXPECT_TRUE(registry_->subscribed.empty());
+
+  ReferOptions options;
+  options.migration.threshold = -1;
+  options.migration.delay = absl::Seconds(7);
+  const auto directory = consumer.Refer("org.example.Greeter", options);
+  ASSERT_TRUE(directory.ok()) << directory.status();
+  const auto read = MigrationFields::OfUrl(registry_->subscribed.at(0).first);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, options.migration);
+}
+
+TEST_F(ConsumerTest, WhoOnlyConsumesIsQuietAboutItsAddress) {
+  auto interfaces = std::make_shared<FakeNetworkInterfaces>();
+  InterfaceAddress loopback;
+  loopback.interface = "lo";
+  loopback.ip = "127.0.0.1";
+  loopback.loopback = true;
+  for (const bool has_loopback : {true, false}) {
+    KeptLog log(LogLevel::kWarning);
+    interfaces->asked = 0;
+    interfaces->addresses.clear();
+    if (has_loopback) interfaces->addresses.push_back(loopback);
+    auto balancers = std::make_shared<BalancerFactories>("balancer");
+    ASSERT_TRUE(AddBuiltinBalancers(*balancers).ok());
+    Consumer consumer({executor_,
+                       {ApplicationLevel(registry_)},
+                       std::make_shared<AddressSelector>(AddressOptions(), Url(), interfaces),
+                       "front",
+                       balancers});
+    const auto first = consumer.Refer("org.example.Greeter");
+    const auto second = consumer.Refer("org.example.Other");
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_EQ(registry_->subscribed.back().first.host(), has_loopback ? "127.0.0.1" : "0.0.0.0");
+    EXPECT_EQ(interfaces->asked, 1);
+    EXPECT_EQ(log.text(), "");
+  }
 }
 
 TEST_F(ConsumerTest, EachServiceHasARouterOfItsOwn) {

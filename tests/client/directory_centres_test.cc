@@ -84,6 +84,20 @@ TEST_F(DirectoryCentresTest, TwoCentresWithoutAnythingSayTheSameToAll) {
   Close();
 }
 
+TEST_F(DirectoryCentresTest, ACentreThatHasNoneIsNoFault) {
+  TwoLevels other(executor_, levels_.table);
+  Open({ApplicationLevel(levels_.application), ApplicationLevel(other.application)});
+  levels_.PublishApplication(0, absl::NotFoundError("no mapping here"));
+  other.PublishApplication(2);
+  EXPECT_TRUE(directory_->state().ok()) << directory_->state();
+  EXPECT_EQ(directory_->addresses()->size(), 2u);
+  // One whose list may still come is: what is told is not whole.
+  levels_.PublishApplication(0, absl::UnavailableError("shop: no metadata"));
+  EXPECT_EQ(directory_->state().message(), "shop: no metadata");
+  EXPECT_TRUE(directory_->Pick(Request()).ok());
+  Close();
+}
+
 TEST_F(DirectoryCentresTest, ACallThatOneCentreHasNothingForGoesToTheOther) {
   TwoLevels other(executor_, levels_.table);
   Open({ApplicationLevel(levels_.application), ApplicationLevel(other.application)},

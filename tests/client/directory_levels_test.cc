@@ -250,6 +250,28 @@ TEST_F(DirectoryLevelsTest, AFollowerOfDeltasHoldsTheAddressesThroughEverySwitch
   EXPECT_GT(follower.told(), 20);
 }
 
+TEST_F(DirectoryLevelsTest, OfTheLevelThatDoesNotServeNobodyHears) {
+  Open();
+  levels_.PublishInterface(1);
+  levels_.PublishApplication(2);
+  Follower follower(*directory_);
+  executor_->RunUntilIdle();
+  const int told = follower.told();
+  for (int i = 2; i < 6; ++i) levels_.PublishInterface(i);
+  EXPECT_EQ(follower.told(), told);
+  levels_.PublishApplication(3);
+  EXPECT_EQ(follower.told(), told + 1);
+  EXPECT_TRUE(follower.Follows());
+}
+
+TEST_F(DirectoryLevelsTest, TwoListsNeverHaveOneVersion) {
+  Open();
+  levels_.PublishInterface(1);
+  const uint64_t by_interface = directory_->addresses()->version();
+  levels_.PublishApplication(1);
+  EXPECT_NE(directory_->addresses()->version(), by_interface);
+}
+
 TEST_F(DirectoryLevelsTest, OneWhoComesLateGetsTheWholeUnion) {
   levels_.Rule("proportion: 50");
   Open();

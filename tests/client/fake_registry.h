@@ -69,15 +69,18 @@ class FakeRegistry final : public Registry {
   void Close() override {}
 
   // Tells all listeners that the service now has `specs`.
-  void Publish(std::vector<EndpointSpec> specs, absl::Status state = absl::OkStatus()) {
+  void Publish(std::vector<EndpointSpec> specs, absl::Status state = absl::OkStatus(),
+               bool kept = false) {
     std::vector<Endpoint> wanted;
     for (EndpointSpec& spec : specs) wanted.push_back(interned_in->Intern(std::move(spec)));
     ServiceAddresses addresses;
     addresses.delta = list_->DiffTo(wanted);
     list_ = list_->Apply(addresses.delta);
     addresses.list = list_;
-    addresses.apps = {"shop"};
+    addresses.delta.to_version = list_->version();
+    addresses.apps = apps;
     addresses.state = std::move(state);
+    addresses.kept = kept;
     std::vector<std::pair<Url, std::shared_ptr<NotifyListener>>> now;
     {
       MutexLock lock(mutex_);
@@ -98,6 +101,7 @@ class FakeRegistry final : public Registry {
   EndpointTable* interned_in = &table;
   // With `answer_at_once`, calls end inside the call and are still kept here.
   bool answer_at_once = false;
+  std::vector<std::string> apps = {"shop"};
   std::vector<Call> registers;
   std::vector<Call> unregisters;
   std::vector<Call> unregister_alls;

@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "signpost/client/options.h"
 
 namespace signpost {
 namespace {
 
-absl::StatusOr<ClientOptions> Load(std::map<std::string, std::string> environment) {
+absl::StatusOr<ClientOptions> Load(std::map<std::string, std::string> environment,
+                                   const ClientOptions& program = ClientOptions()) {
   OptionSources sources;
   sources.environment = std::move(environment);
-  return LoadOptions(ClientOptions(), sources);
+  return LoadOptions(program, sources);
 }
 
 TEST(OptionsMigrationTest, StepAndThresholdAreRead) {
@@ -29,6 +31,36 @@ TEST(OptionsMigrationTest, StepAndThresholdAreRead) {
                   {"DUBBO_APPLICATION_MIGRATION_STEP", "FORCE_APPLICATION"}})
                 ->migration.step,
             MigrationStep::kForceApplication);
+}
+
+TEST(OptionsMigrationTest, WhatTheProgramSaysGoesFirstAlsoWhenItIsTheDefault) {
+  const std::map<std::string, std::string> environment = {
+      {"DUBBO_APPLICATION_MIGRATION_STEP", "FORCE_INTERFACE"},
+      {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "0.5"}};
+  ClientOptions program;
+  program.migration.step = MigrationStep::kApplicationFirst;
+  auto options = Load(environment, program);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->migration.step, MigrationStep::kApplicationFirst);
+  EXPECT_EQ(options->migration.threshold, 0.5);
+
+  program = ClientOptions();
+  program.migration.threshold = 0;
+  program.migration.delay = absl::Seconds(7);
+  options = Load(environment, program);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->migration.step, MigrationStep::kForceInterface);
+  EXPECT_EQ(options->migration.threshold, 0);
+  EXPECT_EQ(options->migration.delay, absl::Seconds(7));
+
+  // What nobody says stays unsaid; what is overridden is not checked.
+  EXPECT_EQ(Load({})->migration, MigrationFields());
+  program.migration.step = MigrationStep::kForceApplication;
+  EXPECT_EQ(Load({{"DUBBO_APPLICATION_MIGRATION_STEP", "?"},
+                  {"DUBBO_APPLICATION_MIGRATION_THRESHOLD", "?"}},
+                 program)
+                ->migration,
+            program.migration);
 }
 
 TEST(OptionsMigrationTest, EachOfSeveralRegistriesIsCompleted) {

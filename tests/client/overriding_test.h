@@ -3,6 +3,7 @@
 #ifndef SIGNPOST_TESTS_CLIENT_OVERRIDING_TEST_H_
 #define SIGNPOST_TESTS_CLIENT_OVERRIDING_TEST_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,8 @@ class RecordingRegistrar final : public Registrar {
   int gaps() const { return gaps_; }
 
   absl::Status answer;
+  // Of whom it is the final answer that it can never be registered.
+  void FailFor(std::function<bool(const std::string&)> what) { call_fails_ = std::move(what); }
   CallOptions options;  // of the last call
 
  private:
@@ -82,12 +85,14 @@ class RecordingRegistrar final : public Registrar {
     asked_.push_back(std::move(what));
     options = call;
     if (there_.empty()) ++gaps_;
-    executor_.Post(
-        [status = answer, done = std::move(done)]() mutable { std::move(done)(status); });
+    const bool fails = call_fails_ != nullptr && call_fails_(asked_.back());
+    executor_.Post([status = fails ? absl::InvalidArgumentError("path too long") : answer,
+                    done = std::move(done)]() mutable { std::move(done)(status); });
   }
 
   Executor& executor_;
   std::map<std::string, bool> there_;
+  std::function<bool(const std::string&)> call_fails_;
   Texts asked_;
   int gaps_ = 0;
 };
@@ -159,8 +164,8 @@ class OverridingRegistrarTest : public testing::Test {
   std::shared_ptr<RecordingRegistrar> registrar_ = std::make_shared<RecordingRegistrar>(*executor_);
   std::map<std::string, ConfiguratorsCallback> watched_;  // by the exported URL
   int watches_ = 0;
-  std::unique_ptr<OverridingRegistrar> overriding_ =
-      std::make_unique<OverridingRegistrar>(executor_, registrar_, Watching());
+  std::unique_ptr<OverridingRegistrar> overriding_ = std::make_unique<OverridingRegistrar>(
+      executor_, registrar_, Watching(), [] { return "registry r: not connected"; });
 };
 
 }  // namespace signpost::client_internal

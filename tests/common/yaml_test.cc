@@ -47,6 +47,25 @@ TEST(YamlTest, PlainScalarsAsText) {
   EXPECT_EQ(documents->front().Print(), R"(["007","1.10","true","0x1F","1",null,null,7])");
 }
 
+TEST(YamlTest, BooleansOfYaml11) {
+  const char kText[] =
+      "[yes, Yes, YES, no, on, On, OFF, true, FALSE, 'yes', \"on\", !!str no, yEs, ON1, y, n, 07, "
+      "~]";
+  YamlLimits limits;
+  limits.yaml_1_1_booleans = true;
+  EXPECT_EQ(
+      ParseYaml(kText, limits)->front().Print(),
+      R"([true,true,true,false,true,true,false,true,false,"yes","on","no","yEs","ON1","y","n",)"
+      R"(7,null])");
+  limits.plain_is_text = true;
+  EXPECT_EQ(
+      ParseYaml(kText, limits)->front().Print(),
+      R"([true,true,true,false,true,true,false,true,false,"yes","on","no","yEs","ON1","y","n",)"
+      R"("07",null])");
+  // Keys are texts.
+  EXPECT_EQ(ParseYaml("on: off", limits)->front().Print(), R"({"on":false})");
+}
+
 TEST(YamlTest, Documents) {
   auto none = ParseYaml("");
   ASSERT_TRUE(none.ok());

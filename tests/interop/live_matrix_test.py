@@ -70,25 +70,30 @@ class ConsumerCase:
         # The last rows of a consumer.
         self.last = []
 
-    def provide(self, name, mode, services, protocol="tri", host="127.0.0.1", app=""):
-        socket_ = listener(host)
-        self.addCleanup(socket_.close)
-        port = socket_.getsockname()[1]
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        app = app or f"cpp-{name}"
-        process = Process(SIGNPOST, "provide", f"--app={app}", f"--address={address}", f"--protocol={protocol}", f"--register-mode={mode}",
+    def provide(self, name, mode, services, protocols=("tri",), host="127.0.0.1"):
+        """A provider process with a port for each protocol. Its addresses."""
+        addresses_ = {}
+        for protocol in protocols:
+            socket_ = listener(host)
+            self.addCleanup(socket_.close)
+            port = socket_.getsockname()[1]
+            addresses_[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = protocol
+        app = f"cpp-{name}"
+        process = Process(SIGNPOST, "provide", f"--app={app}", f"--register-mode={mode}",
+                          *[f"--address={protocol}://{address}" for address, protocol in addresses_.items()],
                           *[f"--service={service}" for service in services], "--metadata=remote",
                           *[word for key, value in PARAMS.items() for word in ("--param", f"{key}={value}")],
                           f"--registry={registry(60000)}")
         self.addCleanup(process.stop)
         self.assertIn("registered ", process.next_line(time.monotonic() + START))
         models = {"interface": ["interface"], "instance": ["application"], "all": ["application", "interface"]}[mode]
-        self.apps[address] = app
-        self.processes[address] = process
-        for service in services:
-            for model in models:
-                self.listed.setdefault((service, protocol, model), set()).add(address)
-        return address
+        for address, protocol in addresses_.items():
+            self.apps[address] = app
+            self.processes[address] = process
+            for service in services:
+                for model in models:
+                    self.listed.setdefault((service, protocol, model), set()).add(address)
+        return list(addresses_)
 
     def consume(self, interface, protocol, *flags):
         consumer = Consumer(self.peer, "--interface", interface, "--protocol", protocol, "--all-params", *flags)
@@ -116,15 +121,14 @@ class ConsumerCase:
 
     def test_lists_each_with_its_parameters_until_it_stops(self):
         # Two interfaces each; demo.StockService is at the interface level only.
+        both = ("tri", "dubbo")
         leave = [
-            self.provide("interface", "interface", (ORDER, "demo.StockService")),
-            self.provide("instance", "instance", (ORDER, "demo.GreetingService")),
-            self.provide("all", "all", (ORDER, "demo.GreetingService")),
-            self.provide("six", "all", (ORDER,), host="::1"),
+            *self.provide("interface", "interface", (ORDER, "demo.StockService")),
+            *self.provide("instance", "instance", (ORDER, "demo.GreetingService"), both),
+            *self.provide("all", "all", (ORDER, "demo.GreetingService"), both),
+            *self.provide("six", "all", (ORDER,), host="::1"),
         ]
-        # The second protocol of an application.
-        self.provide("dubbo", "all", (ORDER, "demo.GreetingService"), protocol="dubbo", app="cpp-all")
-        self.provide("stays", "all", (ORDER, "demo.GreetingService"))
+        self.provide("stays", "all", (ORDER, "demo.GreetingService"), both)
         names = {"order": ORDER, "greeting": "demo.GreetingService", "stock": "demo.StockService"}
         running = [(names[interface], protocol, models, self.consume(interface, protocol, *flags))
                    for interface, protocol, models, flags in self.consumers]
@@ -149,13 +153,12 @@ class ConsumerCase:
                 problems += self.wrong(row, row.get("model", models[0]), service)
         self.assertEqual("\n".join(problems), "")
 
-        for address in leave:
-            self.processes[address].child.send_signal(signal.SIGTERM)
+        for process in {self.processes[address] for address in leave}:
+            process.child.send_signal(signal.SIGTERM)
         for listed in self.listed.values():
             listed.difference_update(leave)
         for service, protocol, models, consumer in running:
-            if (service, protocol) != (ORDER, "dubbo"):  # which loses nothing
-                wait(service, protocol, models, consumer, QUICK)
+            wait(service, protocol, models, consumer, QUICK)
 
 
 class JavaConsumer(ConsumerCase, unittest.TestCase):

@@ -7,6 +7,7 @@
 #   ZK_SASL=1          SASL login with DIGEST-MD5: user "ann", password "secret".
 #   ZK_SUPER=1         digest super user: "super:admin" may do everything.
 #   ZK_NO_DIGEST=1     refuses every digest login.
+#   ZK_CONTAINER_CHECK_MS=N  looks for empty containers so often, not once a minute.
 #   ZK_HEAP=256m       Java heap.
 #   OWNER_PID=N        the server is killed when this process has ended.
 set -eu
@@ -76,6 +77,7 @@ if [ -n "${ZK_SUPER:-}" ]; then
   flags="$flags -Dzookeeper.DigestAuthenticationProvider.superDigest=super:$digest"
 fi
 [ -z "${ZK_NO_DIGEST:-}" ] || flags="$flags -Dzookeeper.DigestAuthenticationProvider.enabled=false"
+[ -z "${ZK_CONTAINER_CHECK_MS:-}" ] || flags="$flags -Dznode.container.checkIntervalMs=$ZK_CONTAINER_CHECK_MS"
 jars=/usr/share/java
 nohup java -Xmx"${ZK_HEAP:-256m}" $JVM_FLAGS $flags \
   -cp "$dir:$jars/zookeeper.jar:$jars/slf4j-log4j12.jar:$jars/log4j-1.2.jar:$jars/netty-codec.jar:$jars/netty-resolver.jar" \

@@ -24,8 +24,9 @@ class ForwardingStore : public Store {
     target_->Put(key, std::move(value), options, std::move(done));
   }
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
-                          const CallOptions& options, VersionCallback done) override {
-    target_->CreateSessionBound(key, std::move(value), ttl, options, std::move(done));
+                          const CallOptions& options, VersionCallback done,
+                          ParentKind parents) override {
+    target_->CreateSessionBound(key, std::move(value), ttl, options, std::move(done), parents);
   }
   void CompareAndSet(const std::string& key, std::string value, int64_t expected_version,
                      const CallOptions& options, VersionCallback done) override {

@@ -1,6 +1,9 @@
 #include "tests/support/raw_zookeeper.h"
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
+#include "signpost/common/clock.h"
 #include "zookeeper.h"
 
 namespace signpost {
@@ -64,6 +67,15 @@ absl::StatusOr<std::vector<std::string>> RawZookeeper::Children(const std::strin
   std::vector<std::string> all(names.data, names.data + names.count);
   deallocate_String_vector(&names);
   return all;
+}
+
+bool RawZookeeper::AwaitGone(const std::string& path, absl::Duration timeout) {
+  const absl::Duration end = Clock::Real().MonotonicNow() + timeout;
+  while (Clock::Real().MonotonicNow() < end) {
+    if (zoo_exists(zoo_, path.c_str(), 0, nullptr) == ZNONODE) return true;
+    usleep(50000);
+  }
+  return false;
 }
 
 absl::StatusOr<std::vector<std::string>> RawZookeeper::Acl(const std::string& path) {

@@ -4,11 +4,13 @@
 #ifndef SIGNPOST_TESTS_SUPPORT_RAW_ZOOKEEPER_H_
 #define SIGNPOST_TESTS_SUPPORT_RAW_ZOOKEEPER_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 typedef struct _zhandle zhandle_t;  // the C client's
 
@@ -25,6 +27,8 @@ class RawZookeeper {
 
   absl::StatusOr<std::string> Get(const std::string& path);
   absl::StatusOr<std::vector<std::string>> Children(const std::string& path);
+  // Whether the node is gone within `timeout`.
+  bool AwaitGone(const std::string& path, absl::Duration timeout);
   // As zkCli shows it: `digest:ann:...=:cdrwa`, `world:anyone:r`.
   absl::StatusOr<std::vector<std::string>> Acl(const std::string& path);
   // A persistent node that everybody may do anything with.

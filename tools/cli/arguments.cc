@@ -26,8 +26,10 @@ DEFINE_string(provided_by, "", "applications that provide the service; no mappin
 DEFINE_bool(no_cache, false, "never answer from the disk cache");
 DEFINE_string(for, "", "ends after this time, e.g. 10s");
 DEFINE_string(app, "", "application name");
-DEFINE_string(address, "",
-              "HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this machine");
+DEFINE_string(
+    address, "",
+    "[PROTOCOL://]HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this "
+    "machine. May be repeated");
 DEFINE_string(metadata, "", "remote or local; else dubbo.application.metadata-type, else remote");
 DEFINE_string(
     metadata_service_protocol, "",
@@ -123,7 +125,7 @@ class Parser {
       after = text.substr(equals + 1);
       given = &after;
     }
-    if (name == "param" || name == "service") {
+    if (name == "param" || name == "service" || name == "address") {
       auto value = Value(name, given);
       if (!value.ok()) return value.status();
       return Repeatable(name, *value);
@@ -161,6 +163,10 @@ class Parser {
       result_.services.push_back(value);
       return absl::OkStatus();
     }
+    if (name == "address") {
+      result_.addresses.push_back(value);
+      return absl::OkStatus();
+    }
     const size_t equals = value.find('=');
     if (equals == std::string::npos || equals == 0) {
       return Invalid(absl::StrCat("--param ", value, ": not key=value"));
@@ -195,7 +201,6 @@ class Parser {
     result_.level = FLAGS_level;
     result_.provided_by = FLAGS_provided_by;
     result_.app = FLAGS_app;
-    result_.address = FLAGS_address;
     result_.metadata = FLAGS_metadata;
     result_.metadata_service_protocols =
         absl::StrSplit(FLAGS_metadata_service_protocol, ',', absl::SkipEmpty());

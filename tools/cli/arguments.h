@@ -32,7 +32,7 @@ struct Arguments {
 
   std::string app;
   std::vector<std::string> services;
-  std::string address;
+  std::vector<std::string> addresses;
   std::string metadata;
   std::vector<std::string> metadata_service_protocols;
   std::string register_mode;

@@ -105,7 +105,7 @@ const std::vector<Command>& Commands() {
        3,
        DiffMetadata},
       {"provide",
-       "--app=A --service=KEY --address=HOST:PORT",
+       "--app=A --service=KEY --address=[PROTOCOL://]HOST:PORT",
        "registers a process that knows nothing of Signpost, until SIGTERM",
        {"--app", "--service", "--address", "--protocol", "--param", "--metadata",
         "--metadata-service-protocol", "--register-mode", "--check"},

@@ -1,5 +1,6 @@
 // apps, instances, services, mapping, metadata, diff-metadata.
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,12 +14,28 @@
 #include "signpost/common/service_key.h"
 #include "signpost/common/url.h"
 #include "signpost/mapping/service_name_mapping.h"
+#include "signpost/registry/application/offered_services.h"
 #include "signpost/tools/cli/commands.h"
 #include "signpost/tools/cli/output.h"
 #include "signpost/tools/cli/session.h"
 
 namespace signpost::cli {
 namespace {
+
+using application_internal::OfferedService;
+using application_internal::PortOf;
+using application_internal::PrepareOffers;
+
+// Looks at one centre: a note says which, where several are named.
+absl::StatusOr<std::unique_ptr<Session>> OpenOne(Invocation& call) {
+  auto session = Session::Open(call);
+  if (session.ok() && (*session)->centres() > 1) {
+    PrintLine(call.err, absl::StrCat("signpost: ", (*session)->centres(), " registries named; ",
+                                     call.arguments.command, " looks only at the first: ",
+                                     (*session)->client().centre().url().ToString()));
+  }
+  return session;
+}
 
 Json StringArray(const std::vector<std::string>& items) {
   Json array{Json::Array()};
@@ -74,7 +91,7 @@ absl::Status UnknownApp(const std::string& app) {
 }  // namespace
 
 int Apps(Invocation& call) {
-  auto session = Session::Open(call);
+  auto session = OpenOne(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto names = (*session)->ListApps();
   if (!names.ok()) return Fail(call.err, "apps", names.status());
@@ -117,7 +134,7 @@ int Apps(Invocation& call) {
 
 int Instances(Invocation& call) {
   const std::string& app = call.arguments.positional[0];
-  auto session = Session::Open(call);
+  auto session = OpenOne(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto list = (*session)->ListInstances(app);
   if (!list.ok()) return Fail(call.err, app, list.status());
@@ -166,7 +183,7 @@ int Instances(Invocation& call) {
 }
 
 int Services(Invocation& call) {
-  auto session = Session::Open(call);
+  auto session = OpenOne(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   std::vector<std::string> apps = call.arguments.positional;
   if (apps.empty()) {
@@ -195,23 +212,25 @@ int Services(Invocation& call) {
             absl::StrCat(app, " revision ", revision, ": ", document.status().message()));
         continue;
       }
-      for (const auto& [key, service] : document->info->services) {
-        Row& row = rows[{service.key().ToString(), service.protocol}];
-        row.apps.insert(app);
-        row.levels.application = true;
-        for (const InstancePtr& instance : view->by_revision[revision]) {
-          row.addresses.insert(instance->id());
+      // Not the instance's own port: the same addresses as the interface level has.
+      const auto offers = PrepareOffers(app, revision, document->info);
+      for (const auto& [name, services] : offers->by_interface) {
+        for (const OfferedService& offer : services) {
+          Row& row = rows[{offer.service->name, offer.service->protocol}];
+          row.apps.insert(app);
+          row.levels.application = true;
+          for (const InstancePtr& instance : view->by_revision[revision]) {
+            row.addresses.insert(JoinHostPort(instance->host, PortOf(*instance, offer)));
+          }
         }
       }
     }
   }
-  auto providers = (*session)->ListProviders();
-  if (!providers.ok()) {
-    notes.push_back(absl::StrCat("interface level: ", providers.status().message()));
-    providers = std::vector<Url>();
+  const InterfaceProviders providers = (*session)->ListProviders();
+  for (const std::string& note : providers.notes) {
+    notes.push_back(absl::StrCat("interface level: ", note));
   }
-  for (const Url& provider : *providers) {
-    if (provider.protocol() == "empty") continue;
+  for (const Url& provider : providers.urls) {
     const std::string app(provider.Get("application"));
     if (!call.arguments.positional.empty() && app != apps[0]) continue;
     any_instance = true;
@@ -253,7 +272,7 @@ int Services(Invocation& call) {
 
 int Mapping(Invocation& call) {
   const std::string& interface_name = call.arguments.positional[0];
-  auto session = Session::Open(call);
+  auto session = OpenOne(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto text = (*session)->GetMapping(interface_name);
   if (!text.ok()) return Fail(call.err, interface_name, text.status());
@@ -272,7 +291,7 @@ int Mapping(Invocation& call) {
 
 int Metadata(Invocation& call) {
   const std::string& app = call.arguments.positional[0];
-  auto session = Session::Open(call);
+  auto session = OpenOne(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   std::vector<std::pair<MetadataInfo, std::string>> found;
   if (call.arguments.positional.size() > 1) {
@@ -329,7 +348,7 @@ int Metadata(Invocation& call) {
 
 int DiffMetadata(Invocation& call) {
   const std::string& app = call.arguments.positional[0];
-  auto session = Session::Open(call);
+  auto session = OpenOne(call);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   MetadataInfo documents[2];
   for (int i = 0; i < 2; ++i) {

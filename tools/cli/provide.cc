@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -31,6 +33,9 @@ absl::Status CheckArguments(const Arguments& arguments) {
   if (arguments.services.empty()) {
     return absl::InvalidArgumentError("--service=[group/]interface[:version] is needed");
   }
+  if (arguments.addresses.empty()) {
+    return absl::InvalidArgumentError("--address=[PROTOCOL://]HOST:PORT is needed");
+  }
   if (!arguments.metadata.empty() && arguments.metadata != "remote" &&
       arguments.metadata != "local") {
     return absl::InvalidArgumentError(
@@ -47,28 +52,44 @@ absl::Status CheckArguments(const Arguments& arguments) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Url>> ExportedUrls(const Arguments& arguments) {
-  const bool port_alone = absl::StartsWith(arguments.address, ":");
-  const auto address =
-      SplitHostPort(port_alone ? absl::StrCat("[::]", arguments.address) : arguments.address);
-  if (!address || address->second == 0 || address->first.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("--address=", arguments.address,
-                                                   ": not HOST:PORT or :PORT with a port above 0"));
+// One address as --address says it: protocol, host and port; the rest is the service's.
+absl::StatusOr<Url::Parts> ParseAddress(const Arguments& arguments, const std::string& text) {
+  Url::Parts parts;
+  parts.protocol = arguments.protocol.empty() ? "tri" : arguments.protocol;
+  std::string host_port = text;
+  if (const size_t colon = text.find("://"); colon != std::string::npos) {
+    parts.protocol = text.substr(0, colon);
+    host_port = text.substr(colon + 3);
   }
+  const bool port_alone = absl::StartsWith(host_port, ":");
+  const auto address = SplitHostPort(port_alone ? absl::StrCat("[::]", host_port) : host_port);
+  if (!address || address->second == 0 || address->first.empty() || parts.protocol.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--address=", text,
+                     ": not [PROTOCOL://]HOST:PORT or [PROTOCOL://]:PORT with a port above 0"));
+  }
+  parts.host = BracketHost(address->first);
+  parts.port = address->second;
+  return parts;
+}
+
+// Each service at each address.
+absl::StatusOr<std::vector<Url>> ExportedUrls(const Arguments& arguments) {
   std::vector<Url> urls;
-  for (const std::string& service : arguments.services) {
-    auto key = ServiceKey::Parse(service);
-    if (!key.ok()) return key.status();
-    Url::Parts parts;
-    parts.protocol = arguments.protocol.empty() ? "tri" : arguments.protocol;
-    parts.host = BracketHost(address->first);
-    parts.port = address->second;
-    parts.path = key->interface_name;
-    for (const auto& [name, value] : arguments.params) parts.parameters[name] = value;
-    parts.parameters["interface"] = key->interface_name;
-    if (!key->group.empty()) parts.parameters["group"] = key->group;
-    if (!key->version.empty()) parts.parameters["version"] = key->version;
-    urls.emplace_back(std::move(parts));
+  for (const std::string& address : arguments.addresses) {
+    auto at = ParseAddress(arguments, address);
+    if (!at.ok()) return at.status();
+    for (const std::string& service : arguments.services) {
+      auto key = ServiceKey::Parse(service);
+      if (!key.ok()) return key.status();
+      Url::Parts parts = *at;
+      parts.path = key->interface_name;
+      for (const auto& [name, value] : arguments.params) parts.parameters[name] = value;
+      parts.parameters["interface"] = key->interface_name;
+      if (!key->group.empty()) parts.parameters["group"] = key->group;
+      if (!key->version.empty()) parts.parameters["version"] = key->version;
+      urls.emplace_back(std::move(parts));
+    }
   }
   return urls;
 }
@@ -110,24 +131,34 @@ bool AnswersAt(const Url& address, const Url& registered) {
   return Answers(registered.host(), address.port());
 }
 
-void HoldWithCheck(Invocation& call, Provider& provider, const Url& address) {
-  const Url url = provider.exported().front();
+// Registered while all addresses answer.
+void HoldWithCheck(Invocation& call, Provider& provider, const std::vector<Url>& urls) {
+  // Of each address the first service.
+  const std::vector<Url> exported = provider.exported();
+  std::vector<std::pair<Url, Url>> addresses;
+  for (size_t i = 0; i < std::min(urls.size(), exported.size());
+       i += call.arguments.services.size()) {
+    addresses.emplace_back(urls[i], exported[i]);
+  }
   bool wanted = true;  // what the provider was told last
   bool done = true;    // and whether that holds
   CallOptions options;
   options.timeout = call.arguments.timeout;
   while (!call.wait_for_stop(kCheckPeriod)) {
-    const bool answers = AnswersAt(address, url);
+    const bool answers =
+        absl::c_all_of(addresses, [](const auto& at) { return AnswersAt(at.first, at.second); });
     if (answers == wanted && done) continue;
     wanted = answers;
     const absl::Status status = wanted ? provider.Online(options) : provider.Offline(options);
     done = status.ok();
-    if (!done) {
-      call.err << "signpost: " << url.address() << ": " << OneLine(status.message())
-               << " (will be tried again)\n";
-      continue;
+    for (const auto& [address, registered] : addresses) {
+      if (done) {
+        call.out << (wanted ? "online " : "offline ") << registered.address() << '\n' << std::flush;
+      } else {
+        call.err << "signpost: " << registered.address() << ": " << OneLine(status.message())
+                 << " (will be tried again)\n";
+      }
     }
-    call.out << (wanted ? "online " : "offline ") << url.address() << '\n' << std::flush;
   }
 }
 
@@ -173,7 +204,7 @@ int Provide(Invocation& call) {
   }
   call.out << std::flush;
   if (arguments.check == "tcp") {
-    HoldWithCheck(call, provider, urls->front());
+    HoldWithCheck(call, provider, *urls);
   } else {
     call.wait_for_stop(absl::InfiniteDuration());
   }

@@ -1,5 +1,7 @@
 #include "signpost/tools/cli/session.h"
 
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -9,14 +11,32 @@
 #include "signpost/client/registry_plan.h"
 #include "signpost/common/address_list.h"
 #include "signpost/common/await.h"
+#include "signpost/common/clock.h"
 #include "signpost/common/log.h"
+#include "signpost/common/mutex.h"
 #include "signpost/common/status.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/url.h"
 #include "signpost/registry/interface/interface_registry.h"
+#include "signpost/registry/store/store_centre.h"
 #include "signpost/tools/cli/output.h"
 
 namespace signpost::cli {
+namespace {
+
+// Who sees all providers of an interface.
+Url AllOf(const std::string& interface_name) {
+  Url::Parts all;
+  all.protocol = "consumer";
+  all.host = "0.0.0.0";
+  all.path = interface_name;
+  all.parameters = {
+      {"interface", interface_name}, {"group", "*"},           {"version", "*"}, {"enabled", "*"},
+      {"classifier", "*"},           {"category", "providers"}};
+  return Url(std::move(all));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> OpenClient(ClientOptions options,
                                                    const RegistryFactories& registries) {
@@ -86,6 +106,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   if (!client.ok()) return client.status();
   std::unique_ptr<Session> session(
       new Session(*std::move(client), call.metadata_protocols, call.arguments.timeout));
+  session->centres_ = plans->size();
   session->level_ = levels.both() ? "dual" : levels.interface ? "interface" : "application";
   return session;
 }
@@ -152,22 +173,85 @@ absl::StatusOr<MetadataInfo> Session::ReadDocument(const std::string& app,
   });
 }
 
-absl::StatusOr<std::vector<Url>> Session::ListProviders() {
-  Executor& executor = client_->executor();
+InterfaceProviders Session::ListProviders() {
+  InterfaceProviders found;
+  const absl::Duration end = Clock::Real().MonotonicNow() + timeout_;
+  const absl::StatusOr<std::vector<std::string>> names = ListInterfaces();
+  if (!names.ok()) {
+    found.notes.emplace_back(names.status().message());
+    return found;
+  }
+  // By interface, what its folder has said last.
+  struct Answers {
+    Mutex mutex;
+    CondVar changed;
+    std::map<std::string, absl::StatusOr<std::vector<Url>>> by_name ABSL_GUARDED_BY(mutex);
+    size_t open ABSL_GUARDED_BY(mutex) = 0;
+  };
+  const auto answers = std::make_shared<Answers>();
+  {
+    MutexLock lock(answers->mutex);
+    answers->open = names->size();
+  }
   EndpointTable table;
-  InterfaceRegistry registry(executor, client_->centre(), table, InterfaceRegistryOptions());
-  Url::Parts all;
-  all.protocol = "consumer";
-  all.host = "0.0.0.0";
-  all.path = "*";
-  all.parameters = {{"interface", "*"}, {"group", "*"},      {"version", "*"},
-                    {"enabled", "*"},   {"classifier", "*"}, {"category", "providers"}};
-  Waiter<absl::StatusOr<std::vector<Url>>> answered;
-  const Subscription watch = registry.WatchUrls(
-      Url(std::move(all)),
-      [done = answered.Callback(), told = false](absl::StatusOr<std::vector<Url>> urls) mutable {
-        if (!std::exchange(told, true)) done(std::move(urls));
-      });
+  InterfaceRegistry registry(client_->executor(), client_->centre(), table,
+                             InterfaceRegistryOptions());
+  // One watch each: that of all interfaces says nothing until every folder can be read.
+  std::vector<Subscription> watches;
+  watches.reserve(names->size());
+  for (const std::string& name : *names) {
+    watches.push_back(
+        registry.WatchUrls(AllOf(name), [answers, name](absl::StatusOr<std::vector<Url>> urls) {
+          MutexLock lock(answers->mutex);
+          const auto known = answers->by_name.find(name);
+          // A folder that is away for now may still come.
+          const bool was_open =
+              known == answers->by_name.end() || IsRetryable(known->second.status());
+          if (was_open && !IsRetryable(urls.status())) --answers->open;
+          if (was_open) answers->by_name.insert_or_assign(name, std::move(urls));
+          if (answers->open == 0) answers->changed.SignalAll();
+        }));
+  }
+  MutexLock lock(answers->mutex);
+  while (answers->open > 0) {
+    const absl::Duration left = end - Clock::Real().MonotonicNow();
+    if (left <= absl::ZeroDuration()) break;
+    answers->changed.WaitFor(answers->mutex, left);
+  }
+  for (const std::string& name : *names) {
+    const auto answer = answers->by_name.find(name);
+    if (answer == answers->by_name.end()) {
+      found.notes.push_back(absl::StrCat(name, ": no answer in ", absl::FormatDuration(timeout_)));
+    } else if (!answer->second.ok()) {
+      found.notes.push_back(absl::StrCat(name, ": ", answer->second.status().message()));
+    } else {
+      for (Url& url : *answer->second) {
+        if (url.protocol() != "empty") found.urls.push_back(std::move(url));
+      }
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<std::string>> Session::ListInterfaces() {
+  const StoreLayout layout = StoreLayout::FromUrl(client_->centre().url());
+  Waiter<absl::StatusOr<std::vector<std::string>>> answered;
+  const Subscription watch = client_->centre().store().WatchTree(
+      layout.interfaces,
+      [layout, done = answered.Callback()](absl::StatusOr<TreeDelta> delta) {
+        if (!delta.ok()) return done(delta.status());
+        std::vector<std::string> names;
+        for (const StoreChild& child : delta->added) {
+          const std::string path = absl::StrCat(layout.interfaces, "/", child.name);
+          if (path == layout.metadata_java || path == layout.mapping || path == layout.config) {
+            continue;
+          }
+          auto name = FormDecode(child.name);
+          if (name.has_value() && *name != "*") names.push_back(*std::move(name));
+        }
+        done(std::move(names));
+      },
+      TreeContent::kNames);
   return answered.Wait(timeout_);
 }
 

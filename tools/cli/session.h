@@ -2,6 +2,7 @@
 #ifndef SIGNPOST_TOOLS_CLI_SESSION_H_
 #define SIGNPOST_TOOLS_CLI_SESSION_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <set>
@@ -33,6 +34,12 @@ absl::StatusOr<ClientOptions> CompleteOptions(ClientOptions program, const Argum
 absl::StatusOr<std::string> WithLevels(const std::string& registry, const std::string& key,
                                        const std::string& value);
 
+struct InterfaceProviders {
+  std::vector<Url> urls;
+  // What could not be read, and why; empty: all of it was.
+  std::vector<std::string> notes;
+};
+
 class Session {
  public:
   // Read-only: nothing is ever written. By --level, else by what the registry's URL says.
@@ -49,10 +56,13 @@ class Session {
   // A document that perhaps no instance uses any more.
   absl::StatusOr<MetadataInfo> ReadDocument(const std::string& app, const std::string& revision);
 
-  // Providers of all interfaces, as the interface level has them.
-  absl::StatusOr<std::vector<Url>> ListProviders();
+  // Providers of all interfaces, as the interface level has them. A folder that cannot be read
+  // becomes a note, at the latest when the timeout ends.
+  InterfaceProviders ListProviders();
 
   Client& client() { return *client_; }
+  // That the registry option names; the methods above look at the first.
+  size_t centres() const { return centres_; }
   // application, interface or dual: where consumers look.
   const std::string& level() const { return level_; }
 
@@ -60,9 +70,12 @@ class Session {
   Session(std::unique_ptr<Client> client, const std::vector<MetadataProtocol>& protocols,
           absl::Duration timeout);
   CallOptions Options() const;
+  // By their folders.
+  absl::StatusOr<std::vector<std::string>> ListInterfaces();
 
   std::unique_ptr<Client> client_;
   std::string level_;
+  size_t centres_ = 1;
   absl::Duration timeout_;
   std::unique_ptr<MetadataResolver> resolver_;
 };

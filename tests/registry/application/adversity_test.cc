@@ -90,9 +90,11 @@ class ScriptedSession final : public ForwardingStore {
     return Subscription([] {});
   }
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done,
+                          ParentKind parents) override {
     ++bound;
-    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done));
+    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done),
+                                        parents);
   }
 
   SessionCallback tell;
@@ -151,7 +153,8 @@ TEST_F(AdversityTest, AfterAGapWhatIsMissingIsMadeAgainAndTheRestLeftAlone) {
   const auto gap = [&] {
     executor_->Post([&] { session.tell(SessionEvent::kDisconnected); });
     executor_->Post([&] { session.tell(SessionEvent::kConnected); });
-    Run();
+    // All processes come back at the same time, so each waits for a moment.
+    executor_->AdvanceAndRun(absl::Milliseconds(600));
   };
   std::map<std::string, std::optional<int64_t>> before;
   for (const std::string& path : paths) before[path] = version(path);

@@ -103,6 +103,9 @@ TEST_F(ApplicationRegistryTest, IPv6InstancesAreListed) {
   consumer->registry->Subscribe(Consumer(), listener);
   Run();
   EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "[2001:db8::1]:20880"}));
+  std::map<std::string, int> ports;
+  listener->last.list->ForEach([&](const Endpoint& each) { ports[each->host] = each->port; });
+  EXPECT_EQ(ports, (std::map<std::string, int>{{"192.0.2.1", 20880}, {"2001:db8::1", 20880}}));
 }
 
 // TC-08

@@ -197,6 +197,131 @@ TEST_F(InterfaceRegistrarTest, UnregisterAllTakesEverythingOff) {
   EXPECT_EQ(process->registry->registered_paths(), Texts{});
 }
 
+// One registrar serves providers and consumers.
+TEST_F(InterfaceRegistrarTest, UnregisterAllLeavesTheNodesOfConsumers) {
+  auto process = Start();
+  const auto all = [&] {
+    std::optional<absl::Status> done;
+    process->registry->UnregisterAll({}, [&](absl::Status s) { done = s; });
+    executor_->RunUntilIdle();
+    return done;
+  };
+  const std::string consumer = "consumer://192.0.2.9/org.example.Echo";
+  Export(*process, consumer);
+  Export(*process, kU1);
+  EXPECT_EQ(all(), absl::OkStatus());
+  EXPECT_EQ(Nodes(), Texts{});
+  EXPECT_EQ(Nodes("/dubbo/org.example.Echo/consumers").size(), 1u);
+  EXPECT_EQ(process->registry->registered_paths().size(), 1u);
+  // Nor does it wait for one that is not written, or not taken off.
+  local_->SetOffline(true);
+  const Answer gone = Unregister(*process, consumer, absl::Minutes(1));
+  EXPECT_EQ(all(), absl::OkStatus());
+  EXPECT_FALSE(gone->has_value());
+  local_->SetOffline(false);
+  executor_->AdvanceAndRun(absl::Seconds(1));
+  EXPECT_EQ(Nodes("/dubbo/org.example.Echo/consumers"), Texts{});
+}
+
+// Dubbo Java deletes the path, whoever wrote it.
+TEST_F(InterfaceRegistrarTest, APersistentNodeOfAnotherProcessCanBeTakenOff) {
+  const std::string fixed = "tri://192.0.2.1:1/org.example.Echo?dynamic=false&side=provider";
+  PutProvider(fixed);
+  auto process = Start();
+  Withdraw(*process, fixed);
+  EXPECT_EQ(Nodes(), Texts{});
+  // It is gone already.
+  Withdraw(*process, fixed);
+
+  PutProvider(fixed);
+  local_->SetOffline(true);
+  const Answer patient = Unregister(*process, fixed, absl::Minutes(5));
+  executor_->AdvanceAndRun(absl::Seconds(10));
+  EXPECT_FALSE(patient->has_value());
+  local_->SetOffline(false);
+  executor_->AdvanceAndRun(absl::Seconds(1));
+  ASSERT_TRUE(patient->has_value());
+  EXPECT_TRUE((*patient)->ok()) << **patient;
+  EXPECT_EQ(Nodes(), Texts{});
+
+  // What goes with a session is its own process' business.
+  auto other = Start();
+  Export(*other, kU1);
+  Withdraw(*process, kU1);
+  EXPECT_EQ(Nodes(), Texts{kU1});
+}
+
+TEST_F(InterfaceRegistrarTest, AnOppositeWishEndsThoseWhoWait) {
+  auto process = Start();
+  local_->SetOffline(true);
+  const Answer there = Register(*process, kU1, absl::Minutes(5));
+  EXPECT_FALSE(there->has_value());
+  const Answer gone = Unregister(*process, kU1, absl::Minutes(5));
+  ASSERT_TRUE(there->has_value());
+  EXPECT_TRUE(absl::IsCancelled(**there)) << **there;
+  EXPECT_FALSE(gone->has_value());
+  const Answer again = Register(*process, kU1, absl::Minutes(5));
+  ASSERT_TRUE(gone->has_value());
+  EXPECT_TRUE(absl::IsCancelled(**gone)) << **gone;
+
+  auto all = std::make_shared<std::optional<absl::Status>>();
+  CallOptions options;
+  options.timeout = absl::Minutes(5);
+  process->registry->UnregisterAll(options, [all](absl::Status s) { *all = s; });
+  executor_->RunUntilIdle();
+  ASSERT_TRUE(again->has_value());
+  EXPECT_TRUE(absl::IsCancelled(**again)) << **again;
+  // Another URL is another wish.
+  const Answer other = Register(*process, kU2, absl::Minutes(5));
+  EXPECT_FALSE(all->has_value());
+  const Answer last = Register(*process, kU1, absl::Minutes(5));
+  ASSERT_TRUE(all->has_value());
+  EXPECT_TRUE(absl::IsCancelled(**all)) << **all;
+  // The same wish once more ends nobody.
+  const Answer twice = Register(*process, kU1, absl::Minutes(5));
+  EXPECT_FALSE(last->has_value() || twice->has_value() || other->has_value());
+
+  local_->SetOffline(false);
+  executor_->AdvanceAndRun(absl::Seconds(1));
+  for (const Answer& each : {other, last, twice}) {
+    ASSERT_TRUE(each->has_value());
+    EXPECT_TRUE((*each)->ok()) << **each;
+  }
+  EXPECT_EQ(Nodes(), (Texts{kU1, kU2}));
+}
+
+TEST_F(InterfaceRegistrarTest, UnregisterAllWaitsForWhatWasThereAlone) {
+  auto process = Start();
+  Export(*process, kU1);
+  local_->SetOffline(true);
+  auto all = std::make_shared<std::optional<absl::Status>>();
+  CallOptions options;
+  options.timeout = absl::Minutes(5);
+  process->registry->UnregisterAll(options, [all](absl::Status s) { *all = s; });
+  const std::string other = "tri://192.0.2.1:1/org.example.Other?side=provider";
+  Register(*process, other, absl::Minutes(5));
+  const Answer gone = Unregister(*process, other, absl::Minutes(5));
+  EXPECT_FALSE(all->has_value());
+  local_->SetOffline(false);
+  executor_->AdvanceAndRun(absl::Seconds(1));
+  ASSERT_TRUE(all->has_value() && gone->has_value());
+  EXPECT_TRUE((*all)->ok()) << **all;
+  EXPECT_TRUE((*gone)->ok()) << **gone;
+  EXPECT_EQ(Nodes(), Texts{});
+}
+
+TEST_F(InterfaceRegistrarTest, NodesThatDifferInSecretsAloneAreTwoPaths) {
+  auto process = Start();
+  const std::string one = "tri://192.0.2.1:1/org.example.Echo?token=apple";
+  const std::string two = "tri://192.0.2.1:1/org.example.Echo?token=pear";
+  Export(*process, one);
+  Export(*process, two);
+  const std::string shown = PathOf("tri://192.0.2.1:1/org.example.Echo?token=***");
+  EXPECT_EQ(process->registry->registered_paths(), (Texts{shown, shown}));
+  Withdraw(*process, two);
+  EXPECT_EQ(process->registry->registered_paths(), Texts{shown});
+}
+
 // TC-47
 TEST_F(InterfaceRegistrarTest, AChangeWhileCutOffEndsInOneNode) {
   for (const bool new_session : {false, true}) {
@@ -227,13 +352,15 @@ class PickyStore final : public ForwardingStore {
   PickyStore(std::unique_ptr<Store> target, Executor& executor)
       : ForwardingStore(std::move(target)), executor_(executor) {}
   void CreateSessionBound(const std::string& key, std::string value, absl::Duration ttl,
-                          const CallOptions& options, VersionCallback done) override {
+                          const CallOptions& options, VersionCallback done,
+                          ParentKind parents) override {
     const absl::Status refusal = refuse ? refuse(key) : absl::OkStatus();
     if (!refusal.ok()) {
       executor_.Post([done = std::move(done), refusal]() mutable { std::move(done)(refusal); });
       return;
     }
-    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done));
+    ForwardingStore::CreateSessionBound(key, std::move(value), ttl, options, std::move(done),
+                                        parents);
   }
   std::function<absl::Status(const std::string& key)> refuse;
 
@@ -303,8 +430,11 @@ TEST_F(InterfaceRegistrarTest, ThereAndGoneAndThereAgain) {
   process->registry->Register(*Url::Parse(kU1), {}, keep);
   executor_->RunUntilIdle();
   EXPECT_EQ(Nodes(), Texts{kU1});
-  EXPECT_EQ(answers.size(), 10u);
-  for (const absl::Status& each : answers) EXPECT_TRUE(each.ok()) << each;
+  ASSERT_EQ(answers.size(), 10u);
+  // Each of the others was overtaken by its opposite.
+  EXPECT_TRUE(answers.back().ok()) << answers.back();
+  answers.pop_back();
+  for (const absl::Status& each : answers) EXPECT_TRUE(absl::IsCancelled(each)) << each;
 }
 
 TEST_F(InterfaceRegistrarTest, ParametersThatJavaMisreadsAreWarnedOf) {

@@ -42,10 +42,13 @@ TEST_F(InterfaceRegistryTest, OptionsComeFromTheRegistryUrl) {
   EXPECT_TRUE(options->simplified);
   EXPECT_TRUE(options->empty_protection);
   EXPECT_EQ(options->extra_keys, (Texts{"a", "b", "c"}));
-  EXPECT_EQ(options->accepts, Texts{"tri"});
+  EXPECT_EQ(options->accepts.allow, Texts{"tri"});
   const auto none = InterfaceRegistryOptions::FromUrl(*Url::Parse("zookeeper://h"));
   EXPECT_FALSE(none->simplified || none->empty_protection);
-  EXPECT_TRUE(none->extra_keys.empty() && none->accepts.empty());
+  EXPECT_TRUE(none->extra_keys.empty() && none->accepts.allow.empty());
+  const auto denied = InterfaceRegistryOptions::FromUrl(*Url::Parse("zookeeper://h?accepts=-rest"));
+  EXPECT_TRUE(denied->accepts.allow.empty());
+  EXPECT_EQ(denied->accepts.deny, Texts{"rest"});
   for (const char* bad :
        {"zookeeper://h?simplified=perhaps", "zookeeper://h?enable-empty-protection=2"}) {
     EXPECT_TRUE(

@@ -20,8 +20,7 @@ TEST_F(ProviderListTest, AddressesComeAndGo) {
   auto listener = Subscribe(*process, Consumer());
   ASSERT_EQ(listener->count, 1);
   EXPECT_EQ(listener->last.state.message(),
-            "no provider of org.example.Echo at interface level: "
-            "/dubbo/org.example.Echo/providers is empty");
+            "no provider of org.example.Echo: /dubbo/org.example.Echo/providers is empty");
   EXPECT_TRUE(absl::IsNotFound(listener->last.state));
   PutProvider("tri://192.0.2.1:1/org.example.Echo?application=shop&weight=30");
   PutProvider("tri://192.0.2.2:1/org.example.Echo?application=depot");
@@ -145,6 +144,58 @@ TEST_F(ProviderListTest, AnOutageKeepsTheListAndSaysSo) {
   executor_->AdvanceAndRun(absl::Seconds(10));
   EXPECT_TRUE(listener->last.state.ok());
   EXPECT_EQ(late->Hosts(), Texts{"192.0.2.1:1"});
+}
+
+TEST_F(ProviderListTest, EmptyProtectionKeepsTheOldUntilThereIsAProviderAgain) {
+  const std::string one = "tri://192.0.2.1:1/org.example.Echo?application=shop";
+  const std::string two = "tri://192.0.2.2:1/org.example.Echo?application=shop";
+  PutProvider(one);
+  PutProvider(two);
+  auto process = Start("enable-empty-protection=true");
+  auto listener = Subscribe(*process, Consumer());
+  Delete(PathOf(two));
+  EXPECT_EQ(listener->Hosts(), Texts{"192.0.2.1:1"});
+  EXPECT_FALSE(listener->last.kept);
+
+  Delete(PathOf(one));
+  EXPECT_EQ(listener->Hosts(), Texts{"192.0.2.1:1"});
+  EXPECT_TRUE(listener->last.kept);
+  EXPECT_TRUE(absl::IsUnavailable(listener->last.state)) << listener->last.state;
+  EXPECT_TRUE(absl::StrContains(listener->last.state.message(), "enable-empty-protection"));
+  EXPECT_EQ(listener->last.apps, Texts{"shop"});
+  EXPECT_TRUE(listener->last.delta.empty());
+  // What matches nobody is no provider.
+  const std::string other = "tri://192.0.2.3:1/org.example.Echo?group=other";
+  PutProvider(other);
+  EXPECT_TRUE(listener->last.kept);
+  EXPECT_EQ(listener->Hosts(), Texts{"192.0.2.1:1"});
+  // An outage meanwhile.
+  local_->SetOffline(true);
+  executor_->AdvanceAndRun(absl::Seconds(1));
+  EXPECT_TRUE(listener->last.kept);
+  EXPECT_EQ(listener->Hosts(), Texts{"192.0.2.1:1"});
+  local_->SetOffline(false);
+  executor_->AdvanceAndRun(absl::Seconds(10));
+
+  PutProvider(two);
+  EXPECT_EQ(listener->Hosts(), Texts{"192.0.2.2:1"});
+  EXPECT_FALSE(listener->last.kept);
+  EXPECT_TRUE(listener->last.state.ok()) << listener->last.state;
+  EXPECT_EQ(listener->last.delta.added.size(), 1u);
+  EXPECT_EQ(listener->last.delta.removed.size(), 1u);
+  // The same one again is no change of addresses.
+  const auto version = listener->last.list->version();
+  Delete(PathOf(two));
+  PutProvider(two);
+  EXPECT_EQ(listener->last.list->version(), version);
+  EXPECT_FALSE(listener->last.kept);
+
+  // Who had none has nothing to keep.
+  Delete(PathOf(two));
+  auto late = Subscribe(*process, Consumer("&x=1"));
+  EXPECT_TRUE(late->last.list->empty());
+  EXPECT_FALSE(late->last.kept);
+  EXPECT_TRUE(absl::IsNotFound(late->last.state)) << late->last.state;
 }
 
 TEST_F(ProviderListTest, WhatIsNoAddressIsLeftOutWithAWarning) {

@@ -39,6 +39,9 @@ TEST(RegisteredUrlTest, SimplifiedKeepsWhatConsumersNeed) {
   EXPECT_EQ(Written(url, Simplified({"mine"})),
             "dubbo://192.0.2.1:1/a.A?application=shop&get.timeout=3&group=g&mine=x&settle=1&"
             "side=provider&token=t&version=1&weight=5");
+  // A rule that takes the provider out must not be lost on the way.
+  EXPECT_EQ(Written("tri://192.0.2.1:1/a.A?disabled=true&enabled=false&x=1", Simplified()),
+            "tri://192.0.2.1:1/a.A?disabled=true&enabled=false");
   // The interface stays where the path does not say it.
   EXPECT_EQ(Written("rest://h:1/api?interface=a.A&dubbo=2.0.2", Simplified()),
             "rest://h:1/api?dubbo=2.0.2&interface=a.A");
@@ -99,7 +102,7 @@ TEST(RegisteredUrlTest, WhatHasNoPlaceIsInvalid) {
 
 TEST(RegisteredUrlTest, WhoAsksNotToBeRegisteredIsNot) {
   InterfaceRegistryOptions some;
-  some.accepts = {"dubbo", "TRI"};
+  some.accepts = AcceptedProtocols::Parse("dubbo,TRI");
   const auto should = [](const char* url, const InterfaceRegistryOptions& options = {}) {
     return ShouldRegister(*Url::Parse(url), options);
   };
@@ -109,6 +112,22 @@ TEST(RegisteredUrlTest, WhoAsksNotToBeRegisteredIsNot) {
   EXPECT_FALSE(should("tri://h:1/a.A?isExtra=true"));
   EXPECT_TRUE(should("tri://h:1/a.A", some));
   EXPECT_FALSE(should("rest://h:1/a.A", some));
+}
+
+TEST(RegisteredUrlTest, AcceptsIsAListOfAllowedOrOfDeniedProtocols) {
+  const auto accepts = [](const char* list, const char* protocol) {
+    InterfaceRegistryOptions options;
+    options.accepts = AcceptedProtocols::Parse(list);
+    return ShouldRegister(*Url::Parse(std::string(protocol) + "://h:1/a.A"), options);
+  };
+  for (const char* denied : {"-rest", " -rest , -http,", "-REST"}) {
+    EXPECT_FALSE(accepts(denied, "rest")) << denied;
+    EXPECT_TRUE(accepts(denied, "tri")) << denied;
+  }
+  // What is allowed counts alone.
+  EXPECT_TRUE(accepts("tri,-tri", "tri"));
+  EXPECT_FALSE(accepts("tri,-rest", "dubbo"));
+  EXPECT_TRUE(accepts(" , ", "rest"));
 }
 
 TEST(RegisteredUrlTest, NamesThatJavaCutsAreFound) {

@@ -1,6 +1,7 @@
 // The interface level on a real ZooKeeper server: watches of names, lost sessions, and leaves that
 // other sessions left.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <memory>
 #include <string>
@@ -12,7 +13,9 @@
 #include "signpost/registry/store/store_centre.h"
 #include "signpost/registry/zookeeper/zookeeper_store.h"
 #include "tests/registry/zookeeper/zookeeper_test.h"
+#include "tests/support/raw_zookeeper.h"
 #include "tests/support/tcp_proxy.h"
+#include "tests/support/zookeeper_server.h"
 
 namespace signpost {
 namespace {
@@ -182,6 +185,66 @@ TEST_F(ZookeeperInterfaceTest, AChangeWhileCutOffEndsInOneNode) {
   ASSERT_TRUE(value.ok()) << value.status();
   const auto children = seen.WaitFor({{FormEncode(u2), value->value}});
   EXPECT_EQ(children.size(), 1u);
+}
+
+// TC-47, within one session.
+TEST_F(ZookeeperInterfaceTest, AChangeInAGapOfTheSameSessionEndsInOneNode) {
+  TcpProxy proxy(g_server->port());
+  auto provider = Start(proxy.address());
+  const std::string u1 = "tri://192.0.2.1:1/a.A?side=provider&timestamp=1700000000000&weight=1";
+  const std::string u2 = "tri://192.0.2.1:1/a.A?side=provider&timestamp=1700000000000&weight=2";
+  ASSERT_TRUE(Register(*provider, u1).ok());
+  Seen gap(provider->centre->store(), Folder());
+  proxy.Break();
+  ASSERT_EQ(gap.WaitForEvent(SessionEvent::kDisconnected).back(), SessionEvent::kDisconnected);
+  CallOptions options;
+  options.timeout = kPatience;
+  Waiter<absl::Status> added;
+  Waiter<absl::Status> removed;
+  provider->registry->Register(*Url::Parse(u2), options, added.Callback());
+  provider->registry->Unregister(*Url::Parse(u1), options, removed.Callback());
+  proxy.Restore();
+  EXPECT_TRUE(added.Wait(kPatience).ok());
+  EXPECT_TRUE(removed.Wait(kPatience).ok());
+  for (const SessionEvent event : gap.events()) {
+    EXPECT_NE(event, SessionEvent::kNewSession) << "the session should have lived on";
+  }
+  Store& store = Open();
+  Seen seen(store, Folder());
+  const auto value = Get(store, PathOf(u2));
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(seen.WaitFor({{FormEncode(u2), value->value}}).size(), 1u);
+}
+
+// A Java consumer's watch of a folder is not set again when the folder has vanished.
+TEST_F(ZookeeperInterfaceTest, FoldersAreNoContainersAndOutliveTheirLastChild) {
+  // A server that looks for empty containers all the time, not once a minute.
+  ZookeeperServer eager;
+  setenv("ZK_CONTAINER_CHECK_MS", "200", 1);
+  const absl::Status started = eager.Start();
+  unsetenv("ZK_CONTAINER_CHECK_MS");
+  ASSERT_TRUE(started.ok()) << started;
+  auto provider = Start(eager.address());
+  const std::string url = "tri://192.0.2.1:1/a.A?side=provider";
+  const std::string consumer = "consumer://192.0.2.9/a.A";
+  for (const std::string& each : {url, consumer}) {
+    ASSERT_TRUE(Register(*provider, each).ok());
+    ASSERT_TRUE(Unregister(*provider, each).ok());
+  }
+  RawZookeeper raw(eager.address());
+  ASSERT_EQ(raw.Children(Folder())->size(), 0u);
+  // Instances lie in a container, as Dubbo makes it: once it has vanished those above would have.
+  Store& store = provider->centre->store();
+  const std::string instances = Root() + "/services/shop";
+  ASSERT_TRUE(Bind(store, instances + "/192.0.2.1:1", "{}").ok());
+  const absl::Status deleted = Await<absl::Status>(kPatience, [&](auto done) {
+    store.Delete(instances + "/192.0.2.1:1", Store::kAnyVersion, CallOptions(), std::move(done));
+  });
+  ASSERT_TRUE(deleted.ok()) << deleted;
+  EXPECT_TRUE(raw.AwaitGone(instances, kPatience));
+  for (const char* folder : {"", "/services", "/a.A", "/a.A/providers", "/a.A/consumers"}) {
+    EXPECT_TRUE(raw.Children(Root() + folder).ok()) << folder;
+  }
 }
 
 TEST_F(ZookeeperInterfaceTest, ALeafOfAnotherSessionIsReplaced) {

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "tests/common/hostile.h"
 
 namespace signpost {
@@ -218,7 +219,7 @@ TEST(MigrationRuleTest, ValuesOutOfRangeAreRefusedWithTheirPlace) {
       {"delay",
        {"-1", "1.5", "60s", "0x10", "soon", "''", "2147483648", "4294967296",
         "99999999999999999999"}},
-      {"force", {"yes", "on", "1", "0", "truly", "''"}}};
+      {"force", {"'yes'", "'on'", "yEs", "1", "0", "truly", "''"}}};
   for (const auto& [name, values] : kWrong) {
     for (const char* value : values) {
       const std::string field = absl::StrCat(name, ": ", value);
@@ -240,7 +241,7 @@ TEST(MigrationRuleTest, ValuesOutOfRangeAreRefusedWithTheirPlace) {
       {"threshold", {"-1", "-1.0", "0", "0.0", "1", "1.5", "1e3", "3.4e38"}},
       {"proportion", {"0", "1", "99", "100"}},
       {"delay", {"0", "1", "2147483647"}},
-      {"force", {"true", "false", "True", "FALSE"}}};
+      {"force", {"true", "false", "True", "FALSE", "'true'", "yes", "No", "on", "OFF"}}};
   for (const auto& [name, values] : kRight) {
     for (const char* value : values) {
       EXPECT_FALSE(Parsed(absl::StrCat(name, ": ", value)) == MigrationRule()) << name << value;
@@ -248,8 +249,17 @@ TEST(MigrationRuleTest, ValuesOutOfRangeAreRefusedWithTheirPlace) {
   }
 }
 
+TEST(MigrationRuleTest, BooleansAreYaml11sAsInJava) {
+  EXPECT_EQ(Parsed("force: yes").fields.force, true);
+  EXPECT_EQ(Parsed("force: Off").fields.force, false);
+  EXPECT_EQ(Parsed("applications: [{serviceKey: 'on', force: On}]").applications.at("on").force,
+            true);
+}
+
 TEST(MigrationRuleTest, WhatIsNoRuleIsRefused) {
   const std::vector<std::pair<std::string, std::string>> kFaults = {
+      {"applications: [{serviceKey: on, force: true}]",
+       "applications[0]: serviceKey: true or false, as YAML reads it without quotes; not a text"},
       {"step", "not a YAML mapping"},
       {"- step: FORCE_INTERFACE\n", "not a YAML mapping"},
       {"42", "not a YAML mapping"},
@@ -360,43 +370,6 @@ TEST(MigrationRuleTest, HostileTextIsReadOrRefused) {
     EXPECT_GE(settings.delay, absl::ZeroDuration());
   });
   EXPECT_GT(read, 0);
-}
-
-TEST(MigrationRuleTest, ReadsTheConsumersParameters) {
-  const auto fields = MigrationFields::OfUrl(
-      Consumer("migration.step=FORCE_INTERFACE&migration.threshold=0.5&migration.promotion=30"
-               "&migration.delay=5&migration.force=true"));
-  ASSERT_TRUE(fields.ok()) << fields.status();
-  MigrationFields expected;
-  expected.step = MigrationStep::kForceInterface;
-  expected.threshold = 0.5;
-  expected.proportion = 30;
-  expected.delay = absl::Seconds(5);
-  expected.force = true;
-  EXPECT_EQ(*fields, expected);
-
-  // Nothing said, empty values, and what Dubbo does not call so.
-  for (const char* parameters :
-       {"side=consumer", "migration.step=&migration.threshold=&migration.promotion=",
-        "migration.proportion=30&step=FORCE_INTERFACE&promotion=3"}) {
-    const auto none = MigrationFields::OfUrl(Consumer(parameters));
-    ASSERT_TRUE(none.ok()) << none.status();
-    EXPECT_EQ(*none, MigrationFields()) << parameters;
-  }
-}
-
-TEST(MigrationRuleTest, NamesTheParameterThatIsWrong) {
-  for (const auto& [key, value] :
-       std::vector<std::pair<std::string, std::string>>{{"migration.step", "APPLICATION_FORCE"},
-                                                        {"migration.threshold", "-3"},
-                                                        {"migration.promotion", "101"},
-                                                        {"migration.delay", "1s"},
-                                                        {"migration.force", "maybe"}}) {
-    const auto fields = MigrationFields::OfUrl(Consumer(absl::StrCat(key, "=", value)));
-    EXPECT_TRUE(absl::IsInvalidArgument(fields.status())) << key;
-    EXPECT_TRUE(absl::StartsWith(fields.status().message(), absl::StrCat(key, ": '", value, "'")))
-        << fields.status();
-  }
 }
 
 TEST(MigrationRuleTest, DefaultsAreDubbos) {

@@ -72,8 +72,15 @@ void ExpectSound(const MigrationDecision& decision, const MigrationSettings& wan
   EXPECT_TRUE(decision.subscribe_application || decision.proportion == 0);
   EXPECT_TRUE(decision.subscribe_interface || decision.proportion == 100);
 
-  // A step is in force or waited for; APPLICATION_FIRST is never waited for.
-  EXPECT_EQ(decision.switching, decision.step != wanted.step);
+  // A step is in force or waited for; APPLICATION_FIRST is never waited for. A FORCE step that is
+  // in force is waited for only while its level has nothing and the other one serves.
+  if (decision.step != wanted.step) {
+    EXPECT_TRUE(decision.switching);
+  } else if (decision.switching) {
+    const bool by = wanted.step == MigrationStep::kForceApplication;
+    EXPECT_EQ(by ? by_application : by_interface, 0u);
+    EXPECT_GT(by ? by_interface : by_application, 0u);
+  }
   EXPECT_TRUE(!decision.switching || wanted.step != MigrationStep::kApplicationFirst);
   if (decision.next_look.has_value()) {
     EXPECT_TRUE(decision.switching);
@@ -115,8 +122,18 @@ TEST_P(MigrationWalkTest, EveryDecisionIsSound) {
     EXPECT_EQ(decision, state.Decide(wanted, facts, now_)) << decision.why;
     ExpectSound(decision, wanted, facts, now_);
 
-    if (!in_force.has_value() || wanted.step == in_force->step ||
-        wanted.step == MigrationStep::kApplicationFirst) {
+    const auto knows = [](const LevelFacts& level) { return level.known || level.addresses > 0; };
+    if (!knows(facts.application_level) && !knows(facts.interface_level)) in_force.reset();
+    if (in_force.has_value() && wanted.step == in_force->step && next.has_value() &&
+        wanted.step != MigrationStep::kApplicationFirst && !wanted.force) {
+      // A switch that is taken back.
+      const bool to_application = wanted.step == MigrationStep::kForceApplication;
+      const LevelFacts& target = to_application ? facts.application_level : facts.interface_level;
+      const LevelFacts& other = to_application ? facts.interface_level : facts.application_level;
+      EXPECT_EQ(decision.switching, Counted(target, other) == 0 && Counted(other, target) > 0)
+          << decision.why;
+    } else if (!in_force.has_value() || wanted.step == in_force->step ||
+               wanted.step == MigrationStep::kApplicationFirst) {
       next.reset();
       EXPECT_FALSE(decision.switching) << decision.why;
     } else {

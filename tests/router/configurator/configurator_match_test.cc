@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "signpost/common/yaml.h"
@@ -14,13 +15,15 @@ namespace {
 Json Yaml(const std::string& text) {
   YamlLimits limits;
   limits.plain_is_text = true;
+  limits.yaml_1_1_booleans = true;
   auto documents = ParseYaml(text, limits);
   EXPECT_TRUE(documents.ok()) << documents.status();
   return documents.ok() && !documents->empty() ? documents->front() : Json();
 }
 
 bool TextMatches(const std::string& yaml, std::optional<absl::string_view> text) {
-  const auto match = StringMatch::Parse(Yaml(yaml), "value");
+  RegexUse use;
+  const auto match = StringMatch::Parse(Yaml(yaml), "value", use);
   EXPECT_TRUE(match.ok()) << yaml << ": " << match.status();
   return match.ok() && match->Matches(text);
 }
@@ -39,6 +42,9 @@ TEST(StringMatchTest, EachKind) {
   };
   for (const Case& c : std::vector<Case>{
            {"exact: gray", "gray", true},
+           {"exact: true", "true", true},
+           {"exact: yes", "true", true},
+           {"exact: 'yes'", "yes", true},
            {"exact: gray", "grays", false},
            {"exact: gray", std::nullopt, false},
            {"exact: ''", "", true},
@@ -72,7 +78,8 @@ TEST(StringMatchTest, OfSeveralKeysTheFirstOfDubbosOrderCounts) {
 
 TEST(StringMatchTest, FaultsNameThePlace) {
   const auto message = [](const std::string& yaml) {
-    return std::string(StringMatch::Parse(Yaml(yaml), "param[0].value").status().message());
+    RegexUse use;
+    return std::string(StringMatch::Parse(Yaml(yaml), "param[0].value", use).status().message());
   };
   EXPECT_EQ(message("gray"), "param[0].value: not a map");
   EXPECT_EQ(message("{}"), "param[0].value: says nothing");
@@ -84,9 +91,48 @@ TEST(StringMatchTest, FaultsNameThePlace) {
 
 TEST(StringMatchTest, PatternsAreBounded) {
   // Much memory, once compiled.
-  EXPECT_FALSE(StringMatch::Parse(Yaml("regex: '((a{100}){100}){10}'"), "x").ok());
-  // And no pattern takes exponential time.
-  EXPECT_FALSE(TextMatches("regex: '(a*)*b'", std::string(10000, 'a')));
+  RegexUse use;
+  EXPECT_FALSE(StringMatch::Parse(Yaml("regex: '((a{100}){100}){10}'"), "x", use).ok());
+  // And no pattern takes exponential time, nor is a very long text looked at.
+  EXPECT_FALSE(TextMatches("regex: '(a*)*b'", std::string(4096, 'a')));
+  EXPECT_TRUE(TextMatches("regex: 'a*'", std::string(4096, 'a')));
+  EXPECT_FALSE(TextMatches("regex: 'a*'", std::string(4097, 'a')));
+}
+
+// One rule may have many.
+TEST(StringMatchTest, PatternsAreBoundedTogether) {
+  RegexUse small;
+  for (int i = 0; i < 256; ++i) {
+    ASSERT_TRUE(StringMatch::Parse(Yaml("regex: 'gr.*y'"), "x", small).ok()) << i;
+  }
+  EXPECT_EQ(StringMatch::Parse(Yaml("regex: a"), "oneof[256]", small).status().message(),
+            "oneof[256].regex: more than 256 patterns in one rule");
+  EXPECT_TRUE(StringMatch::Parse(Yaml("exact: a"), "oneof[257]", small).ok());
+
+  RegexUse large;
+  absl::Status status;
+  for (int i = 0; i < 256 && status.ok(); ++i) {
+    status = StringMatch::Parse(Yaml("regex: 'a{1000}b{1000}'"), "x", large).status();
+  }
+  EXPECT_EQ(status.message(), "x.regex: the patterns of this rule take more than 4 MiB, compiled");
+  EXPECT_GT(large.patterns, 50u);
+  EXPECT_LT(large.patterns, 200u);
+}
+
+TEST(ConfiguratorMatchCostTest, CountsAlternativesTextsAndPrograms) {
+  const auto cost = [](const std::string& yaml) {
+    RegexUse use;
+    const auto match = ConfiguratorMatch::Parse(Yaml(yaml), "match", use);
+    EXPECT_TRUE(match.ok()) << match.status();
+    return match.ok() ? match->cost() : 0;
+  };
+  EXPECT_EQ(cost("{}"), 0u);
+  EXPECT_EQ(cost("address: {exact: a}"), 1u);
+  EXPECT_EQ(cost("{address: {exact: a}, providerAddress: {exact: a}}"), 2u);
+  EXPECT_EQ(cost("service: {oneof: [{exact: a}, {prefix: b}]}"), 2u);
+  EXPECT_EQ(cost("app: {oneof: [{exact: " + std::string(640, 'a') + "}]}"), 11u);
+  EXPECT_EQ(cost("param: [{key: a, value: {exact: b}}]"), 2u);
+  EXPECT_GT(cost("app: {oneof: [{regex: 'a{1000}'}]}"), 100u);
 }
 
 TEST(AddressMatchTest, EachKind) {
@@ -139,7 +185,8 @@ TEST(AddressMatchTest, FaultsNameThePlace) {
 class ConfiguratorMatchTest : public testing::Test {
  protected:
   bool Matches(const std::string& yaml) {
-    const auto match = ConfiguratorMatch::Parse(Yaml(yaml), "match");
+    RegexUse use;
+    const auto match = ConfiguratorMatch::Parse(Yaml(yaml), "match", use);
     EXPECT_TRUE(match.ok()) << yaml << ": " << match.status();
     MatchInput input;
     input.host = "192.0.2.7";
@@ -190,7 +237,9 @@ TEST_F(ConfiguratorMatchTest, AllPartsMustHold) {
 
 TEST_F(ConfiguratorMatchTest, FaultsNameThePlace) {
   const auto message = [](const std::string& yaml) {
-    return std::string(ConfiguratorMatch::Parse(Yaml(yaml), "configs[0].match").status().message());
+    RegexUse use;
+    return std::string(
+        ConfiguratorMatch::Parse(Yaml(yaml), "configs[0].match", use).status().message());
   };
   EXPECT_EQ(message("x"), "configs[0].match: not a map");
   EXPECT_EQ(message("adress: {exact: x}"), "configs[0].match: unknown key 'adress'");
@@ -210,7 +259,8 @@ TEST_F(ConfiguratorMatchTest, FaultsNameThePlace) {
 
 TEST(ConfiguratorMatchEqualityTest, ByWhatTheySay) {
   const auto parse = [](const std::string& yaml) {
-    return *ConfiguratorMatch::Parse(Yaml(yaml), "match");
+    RegexUse use;
+    return *ConfiguratorMatch::Parse(Yaml(yaml), "match", use);
   };
   EXPECT_EQ(parse("app: {oneof: [{regex: 'a+'}]}"), parse("app: {oneof: [{regex: 'a+'}]}"));
   EXPECT_FALSE(parse("app: {oneof: [{regex: 'a+'}]}") == parse("app: {oneof: [{regex: 'a*'}]}"));

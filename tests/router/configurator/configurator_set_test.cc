@@ -84,6 +84,23 @@ TEST(ConfiguratorSetTest, RemovalRestoresExactly) {
   }
 }
 
+// TC-35, where the provider has a value of its own, in what it registers.
+TEST(ConfiguratorSetTest, RemovalRestoresTheProvidersOwnValue) {
+  const Url provider = Provider().With("timeout", "3000");
+  const std::string o1 = "override://0.0.0.0/demo.Echo?side=provider&configVersion=v3.0&weight=200";
+  const std::string o2 =
+      "override://0.0.0.0/demo.Echo?side=provider&configVersion=v3.0&timeout=500";
+  const ConfiguratorTarget target = ConfiguratorTarget::OfProvider(provider);
+  const auto registered = [&](const std::vector<std::string>& rules) {
+    return ConfiguratorSet(Rules(rules), {}, {}).Apply(provider, target).ToFullString();
+  };
+  EXPECT_EQ(registered({o1, o2}),
+            provider.With("weight", "200").With("timeout", "500").ToFullString());
+  EXPECT_EQ(registered({o1}), provider.With("weight", "200").ToFullString());
+  EXPECT_TRUE(absl::StrContains(registered({o1}), "timeout=3000"));
+  EXPECT_EQ(registered({}), provider.ToFullString());
+}
+
 // TC-37. `192.0.2.1` without port is every provider of that host.
 TEST(ConfiguratorSetTest, AddressesOfProviderRules) {
   struct Case {
@@ -158,13 +175,13 @@ TEST(ConfiguratorSetTest, ConditionsSeeWhatWasPutBefore) {
   EXPECT_EQ(absent.Apply(Provider(), Consumer()).Get("retries"), "1");
 }
 
-TEST(ConfiguratorSetTest, DisabledAndEnabledAreJustPut) {
+TEST(ConfiguratorSetTest, DisabledIsPutAndEnabledIsNot) {
   const ConfiguratorSet set({}, {},
                             Rule("key: demo.Echo\nconfigs:\n- side: consumer\n  parameters: "
                                  "{disabled: true, enabled: false}\n"));
   const Url url = set.Apply(Provider(), Consumer());
   EXPECT_TRUE(*url.GetBool("disabled", false));
-  EXPECT_FALSE(*url.GetBool("enabled", true));
+  EXPECT_FALSE(url.Has("enabled"));
 }
 
 TEST(ConfiguratorSetTest, EqualityKnowsARuleThatChangedNothing) {
@@ -177,6 +194,17 @@ TEST(ConfiguratorSetTest, EqualityKnowsARuleThatChangedNothing) {
   EXPECT_NE(ConfiguratorSet(a, {}, {}), ConfiguratorSet({}, {}, {}));
   EXPECT_NE(ConfiguratorSet(a, {}, {}),
             ConfiguratorSet(Rules({"override://0.0.0.0/demo.Echo?timeout=2"}), {}, {}));
+}
+
+TEST(ConfiguratorSetTest, SetsShareTheirSources) {
+  const ConfiguratorSet first(Rules({"override://0.0.0.0/demo.Echo?weight=1"}), {}, {});
+  const ConfiguratorSet second(first.sources());
+  EXPECT_EQ(first, second);
+  EXPECT_TRUE(first.sources() == second.sources());
+  EXPECT_EQ(Weight(second), "1");
+  EXPECT_EQ(second.configurators().size(), 1u);
+  EXPECT_EQ(ConfiguratorSet(), ConfiguratorSet({}, {}, {}));
+  EXPECT_TRUE(ConfiguratorSet().sources() == ConfiguratorSet().sources());
 }
 
 TEST(ConfiguratorSetTest, AConsumersOwnUrl) {
@@ -203,16 +231,37 @@ TEST(ConfiguratorsOfTest, EmptyClears) {
                   .empty());
 }
 
-TEST(ConfiguratorsOfTest, WhatCannotBeReadIsLeftOutWithAWarning) {
+TEST(ConfiguratorsOfTest, WhatCannotBeReadIsLeftOutAndTold) {
   KeptLog log;
-  const auto rules =
-      Rules({"override://0.0.0.0/demo.Echo?enabled=perhaps&password=hunter2&a=b",
-             "route://0.0.0.0/demo.Echo?a=b", "override://0.0.0.0/demo.Echo?weight=1"});
-  EXPECT_EQ(rules.size(), 1u);
-  ASSERT_EQ(log.lines().size(), 2u) << log.text();
-  EXPECT_TRUE(absl::StrContains(log.lines()[0], "enabled=perhaps")) << log.text();
-  EXPECT_TRUE(absl::StrContains(log.lines()[1], "route://0.0.0.0/demo.Echo")) << log.text();
-  EXPECT_FALSE(absl::StrContains(log.text(), "hunter2"));
+  std::vector<Url> urls = {
+      Parsed("override://0.0.0.0/demo.Echo?enabled=perhaps&password=hunter2&a=b"),
+      Parsed("route://0.0.0.0/demo.Echo?a=b"), Parsed("override://0.0.0.0/demo.Echo?weight=1")};
+  std::vector<std::string> unreadable;
+  EXPECT_EQ(ConfiguratorsOf(urls, &unreadable).size(), 1u);
+  ASSERT_EQ(unreadable.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(unreadable[0], "enabled=perhaps")) << unreadable[0];
+  EXPECT_FALSE(absl::StrContains(unreadable[0], "hunter2")) << unreadable[0];
+  EXPECT_TRUE(absl::StrContains(unreadable[1], "route://0.0.0.0/demo.Echo")) << unreadable[1];
+  urls.push_back(Parsed("empty://0.0.0.0/demo.Echo"));
+  EXPECT_TRUE(ConfiguratorsOf(urls, &unreadable).empty());
+  EXPECT_TRUE(unreadable.empty());
+  EXPECT_EQ(log.text(), "");
+}
+
+TEST(ConfiguratorsOfTest, AValueThatNobodyCanReadIsTold) {
+  const std::vector<Url> urls = {
+      Parsed("override://0.0.0.0/demo.Echo?disabled=yes&password=hunter2"),
+      Parsed("override://0.0.0.0/demo.Echo?weight=5x"),
+      Parsed("override://0.0.0.0/demo.Echo?disabled=TRUE&weight=-5&timeout=soon"),
+      // Nothing is put.
+      Parsed("override://0.0.0.0/demo.Echo?enabled=false&weight=5x")};
+  std::vector<std::string> unreadable;
+  EXPECT_EQ(ConfiguratorsOf(urls, &unreadable).size(), 3u);
+  ASSERT_EQ(unreadable.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(unreadable[0], "override://0.0.0.0/demo.Echo")) << unreadable[0];
+  EXPECT_TRUE(absl::StrContains(unreadable[0], "disabled='yes' is neither true nor false"));
+  EXPECT_TRUE(absl::StrContains(unreadable[1], "weight='5x' is not a whole number"));
+  EXPECT_FALSE(absl::StrContains(unreadable[0], "hunter2"));
 }
 
 }  // namespace

@@ -184,6 +184,58 @@ TEST_F(ConfiguratorWatchTest, WhatCannotBeReadKeepsTheOldAndWarnsOnce) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
+TEST_F(ConfiguratorWatchTest, AValueThatNobodyCanReadHasOneWarning) {
+  source_.Write(kEchoKey, ServiceRule("disabled: yes, weight: 5"));
+  const auto rules = Of(Echo(), told_);
+  Run();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(Get(told_[0], "disabled"), "true");
+  EXPECT_EQ(log_.text(), "");
+  const std::string bad = ServiceRule("disabled: 'yes', weight: 5x, timeout: soon");
+  source_.Write(kEchoKey, bad);
+  Run();
+  source_.Write(kEchoKey, bad);
+  Run();
+  // The rule holds.
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_EQ(Get(told_[1], "timeout"), "soon");
+  ASSERT_EQ(log_.lines().size(), 1u) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.text(), kEchoKey)) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.text(), "disabled='yes' is neither true nor false"));
+  EXPECT_TRUE(absl::StrContains(log_.text(), "weight='5x' is not a whole number"));
+  EXPECT_FALSE(absl::StrContains(log_.text(), "timeout"));
+  // Another one is news, and so is the same one after a good rule.
+  source_.Write(kEchoKey, ServiceRule("disabled: 1"));
+  Run();
+  ASSERT_EQ(log_.lines().size(), 2u) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.lines()[1], "disabled='1' is neither"));
+  source_.Write(kEchoKey, ServiceRule("weight: 5"));
+  Run();
+  source_.Write(kEchoKey, ServiceRule("disabled: 1"));
+  Run();
+  EXPECT_EQ(log_.lines().size(), 3u) << log_.text();
+}
+
+TEST_F(ConfiguratorWatchTest, AUrlThatStaysIsWarnedOfOnce) {
+  const auto rules = Of(Echo(), told_);
+  const auto url = [](const std::string& parameters) {
+    return *Url::Parse("override://0.0.0.0/demo.Echo?group=shop&version=1.0.0&" + parameters);
+  };
+  rules->SetRegistryUrls({url("weight=5x"), url("enabled=perhaps")});
+  Run();
+  ASSERT_EQ(log_.lines().size(), 1u) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.text(), "do nothing: 2, for example ")) << log_.text();
+  rules->SetRegistryUrls({url("weight=5x"), url("enabled=perhaps"), url("timeout=1")});
+  Run();
+  EXPECT_EQ(log_.lines().size(), 1u) << log_.text();
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(Get(told_.back(), "timeout"), "1");
+  rules->SetRegistryUrls({url("timeout=1")});
+  rules->SetRegistryUrls({url("timeout=1"), url("weight=5x")});
+  Run();
+  EXPECT_EQ(log_.lines().size(), 2u) << log_.text();
+}
+
 TEST_F(ConfiguratorWatchTest, AFirstRuleThatCannotBeReadCountsAsNone) {
   source_.Write(kEchoKey, "{");
   const auto rules = Of(Echo(), told_);
@@ -241,6 +293,75 @@ TEST_F(ConfiguratorWatchTest, RegistryUrlsBeforeTheFirstCallAreInIt) {
   ASSERT_FALSE(told_.empty());
   EXPECT_EQ(Get(told_.back(), "timeout"), "5");
   EXPECT_EQ(told_.size(), 1u);
+}
+
+// A folder of thousands, one of which is toggled, and everybody who refers to the service.
+TEST_F(ConfiguratorWatchTest, UrlsThatCannotBeReadAreOneLineForAllUntilThereAreOthers) {
+  const auto bad = [](int i) {
+    return *Url::Parse(
+        absl::StrCat("override://0.0.0.0/demo.Echo?priority=high&password=hunter2&a=", i));
+  };
+  const Url good = *Url::Parse("override://0.0.0.0/demo.Echo?group=shop&version=1.0.0&timeout=5");
+  std::vector<SetPtr> second_told;
+  auto first = Of(Echo(), told_);
+  auto second = Of(Echo(), second_told);
+  const auto set = [&](const std::vector<Url>& urls) {
+    first->SetRegistryUrls(urls);
+    second->SetRegistryUrls(urls);
+    Run();
+  };
+  std::vector<Url> urls;
+  for (int i = 0; i < 1000; ++i) urls.push_back(bad(i));
+  set(urls);
+  ASSERT_EQ(log_.lines().size(), 1u);
+  EXPECT_TRUE(absl::StrContains(log_.text(), "do nothing: 1000, for example ")) << log_.text();
+  EXPECT_TRUE(absl::StrContains(log_.text(), "override://0.0.0.0/demo.Echo: parameter priority"))
+      << log_.text();
+  EXPECT_FALSE(absl::StrContains(log_.text(), "hunter2"));
+  std::vector<Url> more = urls;
+  more.push_back(good);
+  for (int i = 0; i < 5; ++i) {
+    set(more);
+    EXPECT_EQ(Get(told_.back(), "timeout"), "5");
+    EXPECT_EQ(Get(second_told.back(), "timeout"), "5");
+    set(urls);
+  }
+  EXPECT_EQ(log_.lines().size(), 1u);
+  // Another one is news, and so is one that was gone.
+  more.push_back(bad(1000));
+  set(more);
+  ASSERT_EQ(log_.lines().size(), 2u);
+  EXPECT_TRUE(absl::StrContains(log_.lines()[1], "do nothing: 1, for example ")) << log_.lines()[1];
+  set({good});
+  set({good, bad(7)});
+  EXPECT_EQ(log_.lines().size(), 3u);
+  // Who goes takes along what it had alone.
+  second.reset();
+  first.reset();
+  Run();
+  first = Of(Echo(), told_);
+  first->SetRegistryUrls({bad(7)});
+  Run();
+  EXPECT_EQ(log_.lines().size(), 4u);
+}
+
+TEST_F(ConfiguratorWatchTest, ServicesShareTheRuleOfTheApplication) {
+  source_.Write(kAppKey, AppRule("timeout: 1"));
+  std::vector<SetPtr> other;
+  const auto a = Of(Echo(), told_);
+  const auto b = Of(*ServiceKey::Parse("demo.Order"), other);
+  Run();
+  ASSERT_EQ(told_.size(), 1u);
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_TRUE(told_[0]->sources() == other[0]->sources());
+  // The same rule, otherwise written, is the same list still.
+  source_.Write(kAppKey, AppRule("timeout: '1'"));
+  source_.Write(kEchoKey, ServiceRule("retries: 1"));
+  Run();
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_EQ(other.size(), 1u);
+  EXPECT_TRUE(told_[1]->sources()[1] == other[0]->sources()[1]);
+  EXPECT_TRUE(told_[1]->sources()[2] != other[0]->sources()[2]);
 }
 
 TEST_F(ConfiguratorWatchTest, KeysAreWatchedOnceAndNoLongerThanNeeded) {

@@ -1,13 +1,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "signpost/registry/memory/memory_store.h"
+#include "signpost/registry/store/local_centre.h"
+#include "signpost/registry/store/store_centre.h"
 #include "signpost/tools/cli/output.h"
+#include "tests/support/forwarding_store.h"
 #include "tests/tools/cli/cli_fixture.h"
 
 namespace signpost::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class LookTest : public CliTest {};
 
@@ -90,6 +101,141 @@ TEST_F(LookTest, ServicesAreMarkedByLevel) {
   ASSERT_EQ(Run({"services", "depot", "--json"}), kDone) << err_.str();
   EXPECT_EQ(Document()["services"].AsArray().size(), 1u);
   EXPECT_EQ(Run({"services", "nobody", "--json"}), kNotFound);
+}
+
+TEST_F(LookTest, AProcessOfTwoProtocolsCountsOnceForEach) {
+  registry_ += "?register-mode=all";
+  auto shop = Provider("shop", {"dubbo://192.0.2.1:20880/org.example.Echo",
+                                "tri://192.0.2.1:50051/org.example.Echo"});
+  auto six = Provider("six", {"dubbo://[2001:db8::1]:20880/org.example.Other"});
+  ASSERT_EQ(Run({"services", "--json"}), kDone) << err_.str();
+  const Json document = Document();
+  const auto& services = document["services"].AsArray();
+  ASSERT_EQ(services.size(), 3u) << out_.str();
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(services[i]["service"].AsString(), "org.example.Echo");
+    EXPECT_EQ(services[i]["protocol"].AsString(), i == 0 ? "dubbo" : "tri");
+    EXPECT_EQ(services[i]["level"].AsString(), "both");
+    EXPECT_EQ(services[i]["addresses"].AsInt(), 1) << out_.str();
+  }
+  EXPECT_EQ(services[2]["addresses"].AsInt(), 1) << out_.str();
+}
+
+// A memory centre one of whose folders may not be read, or never answers.
+class GuardedStore final : public ForwardingStore {
+ public:
+  GuardedStore(std::unique_ptr<Store> target, std::shared_ptr<Executor> executor,
+               std::string folder, absl::Status fault)
+      : ForwardingStore(std::move(target)),
+        executor_(std::move(executor)),
+        folder_(std::move(folder)),
+        fault_(std::move(fault)) {}
+
+  Subscription WatchTree(const std::string& prefix, TreeCallback on_change,
+                         TreeContent content) override {
+    if (prefix != folder_) {
+      return ForwardingStore::WatchTree(prefix, std::move(on_change), content);
+    }
+    if (!fault_.ok()) {
+      executor_->Post([on_change = std::make_shared<TreeCallback>(std::move(on_change)),
+                       fault = fault_] { (*on_change)(fault); });
+    }
+    return Subscription();
+  }
+
+ private:
+  const std::shared_ptr<Executor> executor_;
+  const std::string folder_;
+  const absl::Status fault_;
+};
+
+class GuardedLookTest : public LookTest {
+ protected:
+  // Of the registry of the test, seen through `guarded://`. OK: the folder is silent.
+  void Guard(const std::string& folder, absl::Status fault) {
+    ASSERT_TRUE(registries_
+                    .Add("guarded",
+                         [folder, fault](const Url& url, const CentreOptions& options)
+                             -> absl::StatusOr<std::unique_ptr<RegistryCentre>> {
+                           auto store = std::make_unique<GuardedStore>(
+                               NewLocalStore(MemoryCentre(url.host()), options.executor),
+                               options.executor, folder, fault);
+                           return NewStoreCentre(url, options.executor, std::move(store));
+                         })
+                    .ok());
+    registry_.replace(0, std::string("memory").size(), "guarded");
+    registry_ += "?mode=dual";
+  }
+};
+
+TEST_F(GuardedLookTest, AFolderThatCannotBeReadHidesNoOther) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  auto shop = Provider("shop", {kEcho, kStock});
+  registry_ = plain;
+  Guard("/dubbo/org.example.Stock/providers", absl::PermissionDeniedError("not for you"));
+  ASSERT_EQ(Run({"services", "--json"}), kDone) << err_.str();
+  const Json document = Document();
+  ASSERT_EQ(document["services"].AsArray().size(), 1u) << out_.str();
+  EXPECT_EQ(document["services"].AsArray()[0]["service"].AsString(), "g1/org.example.Echo:1.0.0");
+  ASSERT_EQ(document["notes"].AsArray().size(), 1u) << out_.str();
+  EXPECT_EQ(document["notes"].AsArray()[0].AsString(),
+            "interface level: org.example.Stock: not for you");
+}
+
+TEST_F(GuardedLookTest, ASilentFolderIsWaitedForNoLongerThanTheTimeout) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  auto shop = Provider("shop", {kEcho, kStock});
+  registry_ = plain;
+  Guard("/dubbo/org.example.Stock/providers", absl::OkStatus());
+  ASSERT_EQ(Run({"services", "--json", "--timeout=200ms"}), kDone) << err_.str();
+  const Json document = Document();
+  ASSERT_EQ(document["services"].AsArray().size(), 1u) << out_.str();
+  ASSERT_EQ(document["notes"].AsArray().size(), 1u) << out_.str();
+  EXPECT_THAT(document["notes"].AsArray()[0].AsString(),
+              HasSubstr("org.example.Stock: no answer in 200ms"));
+}
+
+TEST_F(GuardedLookTest, ARootThatCannotBeReadIsANote) {
+  auto shop = Provider("shop", {kEcho});
+  Guard("/dubbo", absl::PermissionDeniedError("not for you"));
+  ASSERT_EQ(Run({"services", "--json"}), kDone) << err_.str();
+  const Json document = Document();
+  EXPECT_EQ(document["services"].AsArray().size(), 1u) << out_.str();
+  ASSERT_EQ(document["notes"].AsArray().size(), 1u) << out_.str();
+  EXPECT_EQ(document["notes"].AsArray()[0].AsString(), "interface level: not for you");
+}
+
+TEST_F(LookTest, OfSeveralRegistriesANoteNamesTheOneThatIsShown) {
+  const std::string first = registry_;
+  registry_ = "memory://other";
+  auto other = Provider("other", {kStock});
+  registry_ = first;
+  auto shop = Provider("shop", {kEcho});
+  const std::string revision = shop->provider().registered().revision;
+  EXPECT_EQ(Run({"services"}), kDone);
+  EXPECT_EQ(err_.str(), "");
+  registry_ = first + "|memory://other";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"apps"},
+                                             {"instances", "shop"},
+                                             {"services"},
+                                             {"mapping", "org.example.Echo"},
+                                             {"metadata", "shop"},
+                                             {"diff-metadata", "shop", revision, revision}}) {
+    EXPECT_EQ(Run(words), kDone) << err_.str();
+    EXPECT_EQ(err_.str(), "signpost: 2 registries named; " + words[0] +
+                              " looks only at the first: " + first + "\n");
+    EXPECT_THAT(out_.str(), Not(HasSubstr("other")));
+  }
+  // One centre that is named twice is one; consumers look at all.
+  registry_ = first + "|" + first + "?mode=application";
+  EXPECT_EQ(Run({"services"}), kDone);
+  EXPECT_EQ(err_.str(), "");
+  registry_ = first + "|memory://other";
+  EXPECT_EQ(Run({"resolve", "org.example.Stock"}), kDone) << err_.str();
+  EXPECT_THAT(err_.str(), Not(HasSubstr("looks only")));
 }
 
 TEST_F(LookTest, MappingNamesApplications) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <sstream>
 #include <string>
 
 #include "signpost/tools/cli/output.h"
@@ -12,6 +13,7 @@ namespace signpost::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class ProvideTest : public CliTest {};
 
@@ -56,6 +58,11 @@ TEST_F(ProvideTest, FaultsAreNamed) {
   EXPECT_THAT(err_.str(), HasSubstr("--service"));
   EXPECT_EQ(Run({"provide", "--app=shop", service, "--address=192.0.2.1:0"}), kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("192.0.2.1:0"));
+  EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--address=dubbo://192.0.2.1"}),
+            kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--address=dubbo://192.0.2.1: not [PROTOCOL://]HOST:PORT"));
+  EXPECT_EQ(Run({"provide", "--app=shop", service}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--address"));
   EXPECT_EQ(Run({"provide", "--app=a/b", service, address}), kUsage);
   EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--register-mode=both"}), kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("instance, interface or all"));
@@ -89,6 +96,32 @@ TEST_F(ProvideTest, RegisterModeChoosesTheLevels) {
       EXPECT_EQ(interface, row.interface) << out_.str();
     }
   }
+}
+
+TEST_F(ProvideTest, EachServiceAtEachAddressIsOneInstance) {
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  wait_for_stop_ = [&](absl::Duration) {
+    std::ostringstream out;
+    out.swap(out_);
+    for (const std::string service : {"org.example.Echo", "g/org.example.Stock"}) {
+      EXPECT_EQ(Run({"resolve", service}), kDone) << err_.str();
+      EXPECT_THAT(out_.str(), HasSubstr("192.0.2.1:50051"));
+      EXPECT_THAT(out_.str(), HasSubstr("192.0.2.1:20880"));
+    }
+    EXPECT_EQ(Run({"instances", "shop", "--json"}), kDone) << err_.str();
+    out.swap(out_);
+    return true;
+  };
+  ASSERT_EQ(Run({"provide", "--app=shop", "--service=org.example.Echo",
+                 "--service=g/org.example.Stock", "--address=192.0.2.1:50051",
+                 "--address=dubbo://192.0.2.1:20880", "--register-mode=all"}),
+            kDone)
+      << err_.str();
+  // As Dubbo has it, the one of the protocol dubbo.
+  EXPECT_THAT(out_.str(), HasSubstr("registered /services/shop/192.0.2.1:20880\n"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("/services/shop/192.0.2.1:50051")));
+  EXPECT_THAT(out_.str(), HasSubstr("tri%3A%2F%2F192.0.2.1%3A50051%2Forg.example.Echo"));
+  EXPECT_THAT(out_.str(), HasSubstr("dubbo%3A%2F%2F192.0.2.1%3A20880%2Forg.example.Echo"));
 }
 
 TEST_F(ProvideTest, AddressAndNameFromTheEnvironment) {
