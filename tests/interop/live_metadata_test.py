@@ -131,7 +131,7 @@ class ListsPeersTest(unittest.TestCase):
             wanted["weight"] = int(PARAMS["weight"])
             params = {**SERVICE, "timeout": PARAMS["timeout"], "custom": PARAMS["custom"], "methods": "count,place"}
         else:
-            params = {**SERVICE, "methods": "Count,count,Place,place" if protocol == "tri" else "count,place"}
+            params = {**SERVICE, "methods": "Count,count,Place,place" if protocol == "tri" else "count,Count,place,Place"}
         # 2.6 registers no loopback address if it finds another.
         if app != "java-2.6":
             wanted["host"] = "127.0.0.1"
