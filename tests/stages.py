@@ -155,15 +155,18 @@ def run_stage(stage, long, environment):
 
 def prepare_peers(environment):
     """Builds the live peers now, so that no test's time goes into fetching."""
-    for peer in ("java", "go"):
-        script = ROOT / "tests" / "interop" / peer / "run.sh"
+    folder = ROOT / "tests" / "interop"
+    versions = folder / "java" / "versions.txt"
+    peers = [("java", version) for version in versions.read_text().split()] if versions.exists() else []
+    for peer, version in [*peers, ("go", "")]:
+        script = folder / peer / "run.sh"
         if not script.exists():
             continue
         started = time.monotonic()
         try:
             done = subprocess.run(
                 [str(script), "build"],
-                env={**os.environ, **environment},
+                env={**os.environ, **environment, **({"DUBBO_VERSION": version} if version else {})},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 timeout=600,
@@ -173,7 +176,7 @@ def prepare_peers(environment):
         except (OSError, subprocess.TimeoutExpired) as error:
             ok, why = False, [str(error)]
         text = "built" if ok else "not to be had, its tests will be skipped: " + " ".join(why)
-        print(f"live peer {peer}: {text} ({time.monotonic() - started:.0f} s)", flush=True)
+        print(f"live peer {peer} {version}".rstrip() + f": {text} ({time.monotonic() - started:.0f} s)", flush=True)
 
 
 def main():

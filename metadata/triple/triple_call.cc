@@ -99,6 +99,20 @@ struct Attempt {
   TripleResponseWrapper v1_answer;
 };
 
+// gRPC gives the calls below threads of its own, and joins them with the last channel that had such
+// a call. That may end where a call ends, on such a thread: it would join itself, and gRPC then
+// ends the process. So one channel is kept for good. It connects to nobody.
+struct KeptChannel {
+  KeptChannel() {
+    attempt.v1 = wire::MetadataService::NewStub(
+        grpc::CreateCustomChannel("", nullptr, grpc::ChannelArguments()));
+    attempt.v1->async()->getMetadataInfo(&attempt.context, &attempt.v1_request, &attempt.v1_answer,
+                                         [](const grpc::Status&) {});
+  }
+
+  Attempt attempt;
+};
+
 class TripleCall final : public VersionedCall, public std::enable_shared_from_this<TripleCall> {
  public:
   explicit TripleCall(TripleTarget target) : target_(std::move(target)) {}
@@ -115,6 +129,8 @@ class TripleCall final : public VersionedCall, public std::enable_shared_from_th
     attempt->context.AddMetadata("tri-service-version",
                                  version == ServiceVersion::kV2 ? "2.0.0" : "1.0.0");
     Use(attempt);
+    static const auto* const kept = new KeptChannel();  // never freed
+    (void)kept;
     if (channel_ == nullptr) channel_ = Connect(target_);
     // gRPC may call back before this returns, so there is no lock.
     const auto ended = [self = shared_from_this(), attempt, version](const grpc::Status& status) {

@@ -2,7 +2,7 @@
 // is asked once per revision, and a connection that others share may be one to a peer that is gone.
 // Private to this folder.
 //
-// Threads: gRPC's call `done`.
+// Threads: gRPC's call `done`. From the first call on it keeps them until the process ends.
 // Errors: kInvalidArgument: an instance or revision that nobody can be asked for. What gRPC says,
 //   with its numbers; kUnavailable for kCancelled: here nobody cancelled, or nobody listens.
 #ifndef SIGNPOST_METADATA_TRIPLE_TRIPLE_CALL_H_

@@ -53,6 +53,11 @@ def free_port():
         return one.getsockname()[1]
 
 
+def peer(name, version=""):
+    """The words that start a peer; a version is one of java/versions.txt."""
+    return (["env", f"DUBBO_VERSION={version}"] if version else []) + [str(HERE / name / "run.sh")]
+
+
 class Process:
     """A process whose output is read line by line as it comes."""
 
@@ -100,8 +105,8 @@ class Process:
 class Consumer(Process):
     """A peer's consumer in watch mode: it prints all rows at each change."""
 
-    def __init__(self, peer, *flags, zk=""):
-        super().__init__(HERE / peer / "run.sh", "consumer", "--zk", zk or f"127.0.0.1:{ZooKeeper.port}", *flags,
+    def __init__(self, name, *flags, zk="", version=""):
+        super().__init__(*peer(name, version), "consumer", "--zk", zk or f"127.0.0.1:{ZooKeeper.port}", *flags,
                          "--mode", "watch", "--seconds", "600")
         self.seen = []
 
@@ -151,29 +156,30 @@ class ZooKeeper:
 
 
 @functools.cache
-def missing(peer):
+def missing(name, version=""):
     """Why a peer cannot be had here, or None. It mostly is built already."""
     environ = environment()
-    built = subprocess.run([str(HERE / peer / "run.sh"), "build"], env=environ, stdout=subprocess.PIPE,
+    built = subprocess.run([*peer(name, version), "build"], env=environ, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, check=False)
     if built.returncode == 0:
         return None
-    tool = {"java": "mvn", "go": "go"}[peer]
+    tool = {"java": "mvn", "go": "go"}[name]
+    called = f"{name} {version} peer" if version else f"{name} peer"
     if not shutil.which(tool, path=environ["PATH"]):
-        return f"{peer} peer: {tool} is not installed"
-    if peer == "go":
-        version = subprocess.run(["go", "version"], env=environ, capture_output=True, text=True, check=False).stdout
-        found = re.search(r"go1\.(\d+)", version)
+        return f"{called}: {tool} is not installed"
+    if name == "go":
+        have = subprocess.run(["go", "version"], env=environ, capture_output=True, text=True, check=False).stdout
+        found = re.search(r"go1\.(\d+)", have)
         if found and int(found.group(1)) < 25:
-            return f"go peer: Go 1.25 or newer is needed, here is {version.strip()}"
+            return f"{called}: Go 1.25 or newer is needed, here is {have.strip()}"
     text = built.stdout
     if re.search(r"Could not (transfer|resolve|find) artifact|offline|dial tcp|no such host|Unknown host|timeout", text):
-        return f"{peer} peer: its packages cannot be fetched: {text.strip().splitlines()[-1]}"
-    raise AssertionError(f"{peer} peer does not build: {text[-2000:]}")
+        return f"{called}: its packages cannot be fetched: {text.strip().splitlines()[-1]}"
+    raise AssertionError(f"{called} does not build: {text[-2000:]}")
 
 
-def need(peer):
-    why = missing(peer)
+def need(name, version=""):
+    why = missing(name, version)
     if why:
         raise unittest.SkipTest(why)
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -75,8 +76,9 @@ TEST(GoldenTest, WhatIsWrittenAgainMeansTheSame) {
 
 // Byte for byte, where Java's output depends on nothing but the value.
 TEST(GoldenTest, WeWriteAsJava) {
-  for (const char* name : {"java_collections", "java_exported_urls", "java_metadata_info",
-                           "java_metadata_infos", "java_numbers", "java_text"}) {
+  for (const char* name :
+       {"java_collections", "java_exported_urls", "java_live_answer", "java_live_request",
+        "java_metadata_info", "java_metadata_infos", "java_numbers", "java_text"}) {
     const std::string bytes = ReadFile(fs::path(kFolder) / absl::StrCat(name, ".bin"));
     EXPECT_EQ(Encode(Decode(bytes)), bytes) << name;
   }
@@ -118,6 +120,23 @@ TEST(GoldenTest, DocumentsOfJavaAndGo) {
     }
   }
   EXPECT_GE(found, 1u);
+}
+
+// The body of a successful answer: its kind, the document, the attachments.
+TEST(GoldenTest, AnswersOfLiveProviders) {
+  constexpr char kKey[] = "shop/demo.OrderService:1.0.0:dubbo";
+  // Java 3.0 writes no port: it is that of the instance's endpoints.
+  for (const auto& [name, release, port] : {std::tuple("java_live_answer", "3.3.6", 23020),
+                                            std::tuple("java_3_0_live_answer", "3.0.15", 0)}) {
+    const auto values = Decode(ReadFile(fs::path(kFolder) / absl::StrCat(name, ".bin")));
+    ASSERT_EQ(values.size(), 3u) << name;
+    EXPECT_EQ(Show(*values[0]), "4") << name;
+    const auto info = MetadataInfoOf(*values[1]);
+    ASSERT_TRUE(info.ok()) << name << info.status();
+    ASSERT_EQ(info->services.count(kKey), 1u) << name;
+    EXPECT_EQ(info->services.at(kKey).params.at("release"), release);
+    EXPECT_EQ(info->services.at(kKey).port, port) << name;
+  }
 }
 
 }  // namespace

@@ -177,5 +177,14 @@ TEST(TripleCallTest, ItsOwnerMayBeGone) {
   EXPECT_TRUE(waiter.Wait(kLong).ok());
 }
 
+// Then it ends on gRPC's thread, and nothing else of gRPC is in use, as no server runs here.
+TEST(TripleCallTest, TheOnlyOneMayEndAfterItsOwner) {
+  for (int i = 0; i < 100; ++i) {
+    Waiter<absl::StatusOr<MetadataInfo>> waiter;
+    NewTripleCall(At(FreePort()))->Start(ServiceVersion::kV2, kLong, waiter.Callback());
+    EXPECT_TRUE(absl::IsUnavailable(waiter.Wait(kLong).status()));
+  }
+}
+
 }  // namespace
 }  // namespace signpost::metadata_triple_internal
