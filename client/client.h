@@ -29,35 +29,14 @@
 #include "signpost/balancer/balancer.h"
 #include "signpost/client/address.h"
 #include "signpost/client/consumer.h"
+#include "signpost/client/metadata_protocol.h"
 #include "signpost/client/network_interfaces.h"
 #include "signpost/client/provider.h"
-#include "signpost/metadata/metadata_fetcher.h"
-#include "signpost/metadata/metadata_service.h"
 #include "signpost/registry/migration/migration_rule.h"
 #include "signpost/registry/registry_factory.h"
 #include "signpost/router/router.h"
 
 namespace signpost {
-
-// How processes ask each other for metadata. Plug-ins have them (client/plugins/dubbo_metadata.h).
-struct MetadataProtocol {
-  std::string name;  // as in url-params: `dubbo`, `tri`, `thrift`
-  // Asks others; callbacks on the executor, which outlives it.
-  std::function<std::unique_ptr<MetadataFetcher>(Executor&)> fetcher;
-  // Answers others, on `port` unless 0. May be empty: this one only asks.
-  std::function<absl::StatusOr<std::unique_ptr<MetadataServer>>(
-      std::shared_ptr<const MetadataService>, uint16_t port)>
-      server;
-};
-
-// Of a process with metadata `local`.
-struct MetadataServiceOptions {
-  // Names of the protocols that it answers by. The instance names the first one, so that is the one
-  // that others ask by; the more, the more ports. Default: the first that has a server
-  std::vector<std::string> protocols;
-  // Of the first one. Default: 0, what the plug-in says, else any that is free
-  uint16_t port = 0;
-};
 
 // LoadOptions (client/options.h) fills in from environment and file what is not set here.
 struct ClientOptions {

@@ -236,12 +236,15 @@ class Loader {
     }
     const Setting* port = Find("dubbo.application.metadata-service-port");
     if (service.port != 0 || port == nullptr) return absl::OkStatus();
-    if (!port->fault.ok()) return port->fault;
+    return port->fault.ok() ? Port(*port, service.port) : port->fault;
+  }
+
+  static absl::Status Port(const Setting& setting, uint16_t& port) {
     uint32_t number = 0;
-    if (!absl::SimpleAtoi(port->value, &number) || number == 0 || number > 65535) {
-      return Bad(*port, "not a port from 1 to 65535");
+    if (!absl::SimpleAtoi(setting.value, &number) || number == 0 || number > 65535) {
+      return Bad(setting, "not a port from 1 to 65535");
     }
-    service.port = static_cast<uint16_t>(number);
+    port = static_cast<uint16_t>(number);
     return absl::OkStatus();
   }
 
@@ -471,11 +474,8 @@ class Loader {
         }
         advertised.host = setting.value;
       } else {
-        uint32_t port = 0;
-        if (!absl::SimpleAtoi(setting.value, &port) || port == 0 || port > 65535) {
-          return Bad(setting, "not a port from 1 to 65535");
-        }
-        advertised.port = static_cast<uint16_t>(port);
+        absl::Status status = Port(setting, advertised.port);
+        if (!status.ok()) return status;
       }
     }
     return absl::OkStatus();
