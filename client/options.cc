@@ -219,24 +219,21 @@ class Loader {
     const Setting* type = Find("dubbo.application.metadata-type");
     if (!metadata.empty() || type == nullptr) return absl::OkStatus();
     if (!type->fault.ok()) return type->fault;
-    if (type->value != "remote" && type->value != "local") {
-      return Bad(*type, "neither remote nor local");
-    }
     metadata = type->value;
-    return absl::OkStatus();
+    const bool known = metadata == "remote" || metadata == "local";
+    return known ? absl::OkStatus() : Bad(*type, "neither remote nor local");
   }
 
   absl::Status Served(MetadataServiceOptions& service) const {
     const Setting* protocols = Find("dubbo.application.metadata-service-protocol");
     if (service.protocols.empty() && protocols != nullptr) {
       if (!protocols->fault.ok()) return protocols->fault;
-      for (absl::string_view name : absl::StrSplit(protocols->value, ',', absl::SkipWhitespace())) {
-        service.protocols.emplace_back(absl::StripAsciiWhitespace(name));
-      }
+      service.protocols =
+          absl::StrSplit(protocols->value, absl::ByAnyChar(", "), absl::SkipEmpty());
     }
-    const Setting* port = Find("dubbo.application.metadata-service-port");
-    if (service.port != 0 || port == nullptr) return absl::OkStatus();
-    return port->fault.ok() ? Port(*port, service.port) : port->fault;
+    const Setting* at = Find("dubbo.application.metadata-service-port");
+    if (service.port != 0 || at == nullptr) return absl::OkStatus();
+    return at->fault.ok() ? Port(*at, service.port) : at->fault;
   }
 
   static absl::Status Port(const Setting& setting, uint16_t& port) {
@@ -474,8 +471,7 @@ class Loader {
         }
         advertised.host = setting.value;
       } else {
-        absl::Status status = Port(setting, advertised.port);
-        if (!status.ok()) return status;
+        if (auto status = Port(setting, advertised.port); !status.ok()) return status;
       }
     }
     return absl::OkStatus();
