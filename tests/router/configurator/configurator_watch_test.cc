@@ -489,31 +489,5 @@ TEST(ConfiguratorWatchThreadsTest, FromManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(ConfiguratorWatchTest, AMisspeltKeyKeepsTheRuleBefore) {
-  const auto rules = Of(Echo(), told_);
-  source_.Write(kEchoKey, ServiceRule("timeout: 2"));
-  Run();
-  source_.Write(kEchoKey, absl::StrCat("enable: false\n", ServiceRule("timeout: 3")));
-  Run();
-  EXPECT_EQ(Get(told_.back(), "timeout"), "2");
-  ASSERT_EQ(log_.lines().size(), 1u) << log_.text();
-  EXPECT_TRUE(absl::StrContains(log_.text(), "unknown key 'enable', did you mean 'enabled'?"))
-      << log_.text();
-}
-
-TEST_F(ConfiguratorWatchTest, AnUnknownKeyIsSaidOnceAndTheRuleHolds) {
-  const auto rules = Of(Echo(), told_);
-  source_.Write(kEchoKey, absl::StrCat("runtime: true\n", ServiceRule("timeout: 2")));
-  Run();
-  EXPECT_EQ(Get(told_.back(), "timeout"), "2");
-  ASSERT_EQ(log_.lines().size(), 1u) << log_.text();
-  EXPECT_TRUE(absl::StrContains(log_.text(), kEchoKey)) << log_.text();
-  EXPECT_TRUE(absl::StrContains(log_.text(), "unknown keys do nothing: 'runtime'"));
-  source_.Write(kEchoKey, absl::StrCat("runtime: true\n", ServiceRule("timeout: 3")));
-  Run();
-  EXPECT_EQ(Get(told_.back(), "timeout"), "3");
-  EXPECT_EQ(log_.lines().size(), 1u) << log_.text();
-}
-
 }  // namespace
 }  // namespace signpost
