@@ -38,6 +38,7 @@ TEST_F(CommandsTest, WrongUsageIsExitTwoAndOneLine) {
 }
 
 TEST_F(CommandsTest, AFlagThatACommandDoesNotUseIsRefused) {
+  auto keeper = Provider("shop", {"tri://192.0.2.1:50051/org.example.Echo?methods=x"});
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"apps", "--app=web"},
                                              {"instances", "shop", "--app", "web"},
