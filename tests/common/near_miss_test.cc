@@ -78,7 +78,7 @@ TEST(CheckKeysTest, OthersAreToldAndNoFault) {
   std::vector<std::string> unknown;
   EXPECT_TRUE(
       CheckKeys(Object(R"({"side":1,"colour":2,"":3})"), "configs[0]", kKnown, &unknown).ok());
-  EXPECT_THAT(unknown, ElementsAre("configs[0]: ''", "configs[0]: 'colour'"));
+  EXPECT_THAT(unknown, ElementsAre("configs[0]: 'colour'", "configs[0]: ''"));
   EXPECT_TRUE(CheckKeys(Object(R"({"colour":2})"), "", kKnown, &unknown).ok());
   EXPECT_EQ(unknown.back(), "'colour'");
   EXPECT_TRUE(CheckKeys(Object(R"({"colour":2})"), "", kKnown, nullptr).ok());
