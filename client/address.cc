@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "signpost/common/log.h"
@@ -163,6 +164,10 @@ absl::StatusOr<Url> AddressSelector::Complete(const Url& exported) {
     absl::StatusOr<std::string> host = HostOf(ipv4 ? Families::kIpv4 : Families::kBoth, true);
     if (!host.ok()) return host.status();
     parts.host = BracketHost(*host);
+  } else if (absl::StrContains(parts.host, '%')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("host '", OneLine(UnbracketHost(parts.host)),
+                     "': an address with a zone means nothing to another machine"));
   }
   return Url(std::move(parts));
 }

@@ -60,7 +60,8 @@ class AddressSelector {
                   std::shared_ptr<const NetworkInterfaces> interfaces);
 
   // `exported` with the host and port that are registered. What was chosen once for a wildcard
-  // stays for the life of this: a process is one instance, and its exports must agree.
+  // stays for the life of this: a process is one instance, and its exports must agree. A host with
+  // a zone (`fe80::1%eth0`) is kInvalidArgument.
   absl::StatusOr<Url> Complete(const Url& exported);
 
   // The host that a consumer is seen with, that of exports if it can be; "": none, it may call

@@ -291,10 +291,10 @@ void AddressSource::DecideLevels() {
   choice_.proportion = decision.proportion;
   choice_.fall_back = decision.fall_back;
   choice_.why = decision.why;
-  // Where calls go, and not each address that comes or leaves.
+  // Where calls go and what a switch waits for, and not each address that comes or leaves.
   const bool serves = facts.application_level.addresses + facts.interface_level.addresses > 0;
   const auto goes =
-      std::make_tuple(decision.step, decision.switching, decision.primary, decision.proportion);
+      std::make_tuple(decision.step, decision.waits_for, decision.primary, decision.proportion);
   if (serves && told_ != goes) {
     told_ = goes;
     Log(LogLevel::kInfo, absl::StrCat(routing_.service, ": ", decision.why));

@@ -119,8 +119,8 @@ class AddressSource final : public std::enable_shared_from_this<AddressSource> {
   // depend on which level is subscribed to.
   std::vector<std::string> apps_;
   MigrationState migration_;
-  // What the log last said of where calls go.
-  std::optional<std::tuple<MigrationStep, bool, DiscoveryLevel, int>> told_;
+  // What the log last said of where calls go, and what a switch waits for.
+  std::optional<std::tuple<MigrationStep, MigrationWait, DiscoveryLevel, int>> told_;
   Executor::TimerId timer_ = 0;
   bool configurators_known_;
   LevelChoice choice_;

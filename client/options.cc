@@ -293,8 +293,10 @@ class Loader {
       if (!IsScheme(protocol->value)) return Bad(*protocol, "no scheme such as `zookeeper`");
       address.value = absl::StrCat(protocol->value, "://", address.value);
     }
+    absl::StatusOr<std::vector<absl::string_view>> texts = SplitRegistries(address.value);
+    if (!texts.ok()) return Annotate(texts.status(), address.where);
     std::vector<std::string> urls;
-    for (absl::string_view text : SplitRegistries(address.value)) {
+    for (absl::string_view text : *texts) {
       absl::StatusOr<Url> url = Url::Parse(text);
       if (!url.ok()) return Annotate(url.status(), address.where);
       const Url plain = *url;

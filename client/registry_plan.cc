@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,6 +23,40 @@ bool BeginsUrl(absl::string_view text) {
   const size_t colon = text.find(':');
   return colon != absl::string_view::npos && IsScheme(text.substr(0, colon)) &&
          absl::StartsWith(text.substr(colon), ":/");
+}
+
+// Whether in `text`, which stands behind a separator, nothing or another separator comes first. One
+// with a parameter behind it separates parameters.
+bool LacksRegistry(absl::string_view text) {
+  const size_t next = text.find_first_not_of(" \t\r\n|;");
+  if (next == absl::string_view::npos) return true;
+  return text.substr(0, next).find_first_of("|;") != absl::string_view::npos &&
+         BeginsUrl(text.substr(next));
+}
+
+// Servers are `host[:port]`. Read as one of them, a second URL would be lost. Of the text nothing
+// is shown but the scheme: a user may stand in it.
+absl::Status CheckServers(absl::string_view text, absl::string_view where) {
+  const size_t scheme = text.find("://");
+  if (scheme == absl::string_view::npos) return absl::OkStatus();
+  const size_t question = text.find('?');
+  const absl::string_view servers = text.substr(0, question);
+  bool nested = false;
+  for (size_t comma = servers.find(','); comma != absl::string_view::npos && !nested;
+       comma = servers.find(',', comma + 1)) {
+    const absl::string_view server = absl::StripLeadingAsciiWhitespace(servers.substr(comma + 1));
+    const size_t end = server.find("://");
+    nested = end != absl::string_view::npos && IsScheme(server.substr(0, end));
+  }
+  if (!nested && question != absl::string_view::npos) {
+    const absl::StatusOr<Url> url = Url::Parse(text);
+    nested = url.ok() && absl::StrContains(url->Get("backup"), "://");
+  }
+  if (!nested) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      where, " (", IsScheme(text.substr(0, scheme)) ? text.substr(0, scheme) : "no scheme",
+      "): a server that has `://`; several registries are separated by `;` or `|`, servers of one "
+      "are host:port"));
 }
 
 absl::Status Bad(const Url& url, absl::string_view key, absl::string_view known) {
@@ -150,15 +185,29 @@ void Add(ServiceLevels& levels, const ServiceLevels& more) {
 
 }  // namespace
 
-std::vector<absl::string_view> SplitRegistries(absl::string_view text) {
+absl::StatusOr<std::vector<absl::string_view>> SplitRegistries(absl::string_view text) {
   std::vector<absl::string_view> urls;
   size_t begin = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] != '|' && text[i] != ';') || !BeginsUrl(text.substr(i + 1))) continue;
-    urls.push_back(text.substr(begin, i - begin));
+    if (text[i] != '|' && text[i] != ';') continue;
+    const absl::string_view behind = text.substr(i + 1);
+    const bool lacks = LacksRegistry(behind);
+    if (!lacks && !BeginsUrl(behind)) continue;
+    const absl::string_view url = text.substr(begin, i - begin);
+    if (lacks || absl::StripAsciiWhitespace(url).empty()) {
+      // The one before the separator, or else the one behind it.
+      const size_t number = urls.size() + (absl::StripAsciiWhitespace(url).empty() ? 1 : 2);
+      return absl::InvalidArgumentError(absl::StrCat(
+          "registry ", number, ": empty registry; each `;` and `|` stands between two"));
+    }
+    urls.push_back(url);
     begin = i + 1;
   }
   urls.push_back(text.substr(begin));
+  for (size_t i = 0; i < urls.size(); ++i) {
+    absl::Status servers = CheckServers(urls[i], absl::StrCat("registry ", i + 1));
+    if (!servers.ok()) return servers;
+  }
   return urls;
 }
 
@@ -169,7 +218,9 @@ bool IsRemoteRegistry(const Url& url) {
 absl::StatusOr<std::vector<RegistryPlan>> PlanRegistries(absl::string_view text) {
   std::vector<RegistryPlan> plans;
   std::vector<std::string> identities;
-  for (absl::string_view one : SplitRegistries(text)) {
+  absl::StatusOr<std::vector<absl::string_view>> texts = SplitRegistries(text);
+  if (!texts.ok()) return texts.status();
+  for (absl::string_view one : *texts) {
     absl::StatusOr<Url> url = ParseRegistry(one);
     if (!url.ok()) return url.status();
     absl::StatusOr<RegistryPlan> plan = PlanOf(*std::move(url));

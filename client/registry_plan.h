@@ -47,8 +47,10 @@ struct RegistryPlan {
 // parameters are those of the first. kInvalidArgument names the URL (no secrets) and the parameter.
 absl::StatusOr<std::vector<RegistryPlan>> PlanRegistries(absl::string_view text);
 
-// The URLs of `text`, apart by `|` or by a `;` that no parameter follows.
-std::vector<absl::string_view> SplitRegistries(absl::string_view text);
+// The URLs of `text`, apart by `|` or by a `;` that no parameter follows. kInvalidArgument, naming
+// no more than their number and scheme: a separator with no registry before or behind it, and a
+// server that is a URL (`zookeeper://a:1,zookeeper://b:2`).
+absl::StatusOr<std::vector<absl::string_view>> SplitRegistries(absl::string_view text);
 
 // Whether the host of a registry's URL is one to which there is a route, and no name or folder.
 bool IsRemoteRegistry(const Url& url);

@@ -1,6 +1,7 @@
 #include "signpost/metadata/metadata_collector.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -97,6 +98,7 @@ void MetadataCollector::Clear() {
 CollectedMetadata MetadataCollector::Build() {
   CollectedMetadata collected;
   collected.info.app = app_;
+  std::map<std::string, std::string> addresses;  // by match key
   for (const Url& url : urls_) {
     if (collected.host.empty()) collected.host = UnbracketHost(url.host());
     ServiceInfo service = ServiceInfoFromUrl(url);
@@ -111,7 +113,11 @@ CollectedMetadata MetadataCollector::Build() {
     collected.interfaces.insert(service.name);
     MergeInstanceParameters(url, collected);
     MergeEndpoint(url, collected);
-    if (!collected.info.services.emplace(match_key, std::move(service)).second) {
+    collected.info.services.emplace(match_key, std::move(service));
+    // At one address it is one export that changes: what an override rule makes of it is added
+    // before the URL that was there is taken off.
+    const auto [first, is_new] = addresses.emplace(match_key, url.address());
+    if (!is_new && first->second != url.address()) {
       collected.warnings.push_back(absl::StrCat("service ", match_key, " is exported more than ",
                                                 "once; the first URL counts, not ",
                                                 url.ToString()));

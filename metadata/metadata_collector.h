@@ -38,7 +38,8 @@ class MetadataCollector {
   explicit MetadataCollector(std::string app);
 
   // Exports `provider`; no change if an equal URL is there. Of two URLs for one (service, protocol)
-  // the first counts until it is removed. kInvalidArgument: no protocol, host, port or interface.
+  // the first counts until it is removed; if their addresses differ, that is warned of.
+  // kInvalidArgument: no protocol, host, port or interface.
   absl::Status Add(const Url& provider);
   // False: it was not there.
   bool Remove(const Url& provider);

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/json.h"
+#include "signpost/common/near_miss.h"
 #include "signpost/common/status.h"
 #include "signpost/common/yaml.h"
 
@@ -73,6 +74,15 @@ absl::Status Keep(absl::StatusOr<T> value, absl::string_view where, std::optiona
   return absl::OkStatus();
 }
 
+// Those of the top level, or of an entry.
+const std::vector<absl::string_view>& KnownKeys(bool entry) {
+  static const auto* const top = new std::vector<absl::string_view>{
+      "key", "step", "threshold", "proportion", "delay", "force", "interfaces", "applications"};
+  static const auto* const of_entry = new std::vector<absl::string_view>{
+      "serviceKey", "step", "threshold", "proportion", "delay", "force"};
+  return entry ? *of_entry : *top;
+}
+
 // `text_of(key)` gives what stands at `key`, nothing if nothing does.
 template <typename TextOf>
 absl::StatusOr<MigrationFields> ReadFields(const TextOf& text_of, absl::string_view prefix,
@@ -112,7 +122,8 @@ absl::StatusOr<MigrationFields> FieldsOf(const Json& object) {
 }
 
 absl::Status ReadEntries(const Json& rule, absl::string_view name,
-                         std::map<std::string, MigrationFields>& entries) {
+                         std::map<std::string, MigrationFields>& entries,
+                         std::vector<std::string>* unknown) {
   const Json& list = rule[name];
   if (list.is_null()) return absl::OkStatus();
   if (!list.is_array()) return absl::InvalidArgumentError(absl::StrCat(name, ": not a list"));
@@ -122,6 +133,8 @@ absl::Status ReadEntries(const Json& rule, absl::string_view name,
     if (!entry.is_object()) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": not a mapping"));
     }
+    absl::Status keys = CheckKeys(entry, where, KnownKeys(/*entry=*/true), unknown);
+    if (!keys.ok()) return keys;
     if (entry["serviceKey"].is_bool()) {
       return absl::InvalidArgumentError(absl::StrCat(
           where, ": serviceKey: true or false, as YAML reads it without quotes; not a text"));
@@ -211,7 +224,8 @@ MigrationSettings MigrationFields::Over(const MigrationSettings& defaults) const
   return settings;
 }
 
-absl::StatusOr<MigrationRule> MigrationRule::Parse(absl::string_view text) {
+absl::StatusOr<MigrationRule> MigrationRule::Parse(absl::string_view text,
+                                                   std::vector<std::string>* unknown) {
   YamlLimits limits;
   // As an operator wrote it: "0x10" is no proportion.
   limits.plain_is_text = true;
@@ -224,11 +238,13 @@ absl::StatusOr<MigrationRule> MigrationRule::Parse(absl::string_view text) {
   if (documents->empty() || documents->front().is_null()) return rule;
   const Json& root = documents->front();
   if (!root.is_object()) return absl::InvalidArgumentError("not a YAML mapping");
+  absl::Status status = CheckKeys(root, "", KnownKeys(/*entry=*/false), unknown);
+  if (!status.ok()) return status;
   absl::StatusOr<MigrationFields> fields = FieldsOf(root);
   if (!fields.ok()) return fields.status();
   rule.fields = *std::move(fields);
-  absl::Status status = ReadEntries(root, "interfaces", rule.interfaces);
-  if (status.ok()) status = ReadEntries(root, "applications", rule.applications);
+  status = ReadEntries(root, "interfaces", rule.interfaces, unknown);
+  if (status.ok()) status = ReadEntries(root, "applications", rule.applications, unknown);
   if (!status.ok()) return status;
   return rule;
 }

@@ -15,8 +15,8 @@
 //
 // Source: MigrationRule, SubMigrationRule of Dubbo 3.3. Unknown keys are ignored. Of two entries
 // with one serviceKey the last one counts, and plain `yes`, `no`, `on`, `off` are booleans, as in
-// Java. Stricter than Java: a value out of its range
-// makes the rule invalid, also where no step uses it.
+// Java. Stricter than Java: a value out of its range, also where no step uses it, and a known key
+// misspelt (`stepp`) make the rule invalid.
 //
 // Threads: values.
 // Errors: kInvalidArgument that names the place (`interfaces[0] (org.example.Greeter): delay`), the
@@ -97,8 +97,10 @@ struct MigrationRule {
   std::map<std::string, MigrationFields> applications;  // by provider application
 
   // Empty text, or nothing but comments, is a rule that says nothing. At most 1 MiB and one
-  // document.
-  static absl::StatusOr<MigrationRule> Parse(absl::string_view text);
+  // document. Keys that are not known are added to `unknown`, if that is not null
+  // (common/near_miss.h).
+  static absl::StatusOr<MigrationRule> Parse(absl::string_view text,
+                                             std::vector<std::string>* unknown = nullptr);
 
   // Each field from the first place that has it: the service's interface entry, the entries of
   // `provider_apps` (the mapping's applications, in their order), the rule's top level, `url`,

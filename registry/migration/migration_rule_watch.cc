@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "signpost/common/log.h"
+#include "signpost/common/near_miss.h"
 #include "signpost/common/service_instance.h"
 #include "signpost/common/status.h"
 
@@ -68,11 +69,16 @@ void MigrationRuleWatch::OnItem(const absl::StatusOr<ConfigItem>& item) {
     } else {
       std::string text = item.ok() ? item->text : std::string();
       if (text_ == text) return;
-      absl::StatusOr<MigrationRule> rule = MigrationRule::Parse(text);
+      std::vector<std::string> unknown;
+      absl::StatusOr<MigrationRule> rule = MigrationRule::Parse(text, &unknown);
       text_ = std::move(text);
       state_ = Annotate(rule.status(), where_);
       if (rule.ok()) {
         Use(*std::move(rule));
+        // Not once more when the centre has been away.
+        std::string said = DescribeUnknown(unknown);
+        if (said != unknown_ && !said.empty()) warning = absl::StrCat(where_, ": ", said);
+        unknown_ = std::move(said);
       } else {
         warning = absl::StrCat(state_.message(), rule_ == nullptr ? "; none holds for now"
                                                                   : "; the previous rule stays");

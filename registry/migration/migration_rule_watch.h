@@ -65,6 +65,8 @@ class MigrationRuleWatch {
   absl::Status state_ ABSL_GUARDED_BY(mutex_);
   // What was read last, good or bad; none after an item that could not be read.
   std::optional<std::string> text_ ABSL_GUARDED_BY(mutex_);
+  // What the log last said of keys that are not known.
+  std::string unknown_ ABSL_GUARDED_BY(mutex_);
   WatchSet<RulePtr> subscribers_;
   Subscription watch_;  // last: ends before what its callback uses
 };

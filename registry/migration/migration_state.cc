@@ -132,6 +132,7 @@ MigrationDecision MigrationState::Decide(const MigrationSettings& wanted,
     const DiscoveryLevel target = TargetOf(wanted.step);
     if (next_step_.has_value() && !wanted.force && levels.count(target) == 0 &&
         levels.count(OtherThan(target)) > 0) {
+      decision.waits_for = MigrationWait::kAgreement;
       waits = absl::StrCat("waits for the ", levels.Describe(target));
     }
   } else if (in_force_.has_value() && forced_step) {
@@ -142,16 +143,19 @@ MigrationDecision MigrationState::Decide(const MigrationSettings& wanted,
     const DiscoveryLevel target = TargetOf(wanted.step);
     if (now < wanted_since_ + wanted.delay) {
       decision.next_look = wanted_since_ + wanted.delay;
+      decision.waits_for = MigrationWait::kDelay;
       waits = absl::StrCat("waits for its delay of ", absl::FormatDuration(wanted.delay));
     } else if (!levels.at(target).known) {
+      decision.waits_for = MigrationWait::kList;
       waits = absl::StrCat("waits for the ", levels.Describe(target));
     } else if (!wanted.force && !levels.HasEnough(target, wanted.threshold)) {
+      decision.waits_for = MigrationWait::kAgreement;
       waits =
           absl::StrCat("does not happen without `force`: ", levels.Describe(target), " against ",
                        levels.Describe(OtherThan(target)), ", threshold ", wanted.threshold);
     }
   }
-  decision.switching = !waits.empty();
+  decision.switching = decision.waits_for != MigrationWait::kNothing;
   if (!decision.switching) {
     in_force_ = wanted;
     next_step_.reset();

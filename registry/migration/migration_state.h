@@ -55,11 +55,20 @@ struct MigrationFacts {
   LevelFacts application_level;
 };
 
+// What a switch to another step waits for.
+enum class MigrationWait {
+  kNothing,    // there is no switch, or it is done
+  kDelay,      // its time
+  kList,       // the registry, which has not told the target's list
+  kAgreement,  // without `force`: the target has too few addresses, or none
+};
+
 struct MigrationDecision {
   bool subscribe_interface = false;
   bool subscribe_application = false;
   MigrationStep step = MigrationStep::kApplicationFirst;  // in force
   bool switching = false;  // another step is wanted and not in force yet, or is still being left
+  MigrationWait waits_for = MigrationWait::kNothing;  // kNothing unless `switching`
   // Whose list is the service's: the application level's unless `proportion` is 0.
   DiscoveryLevel primary = DiscoveryLevel::kApplication;
   // Percent of the calls that go to the application level now: 100 all, 0 none; between only while
@@ -71,10 +80,10 @@ struct MigrationDecision {
   std::string why;                          // for people
 
   friend bool operator==(const MigrationDecision& a, const MigrationDecision& b) {
-    return std::tie(a.subscribe_interface, a.subscribe_application, a.step, a.switching, a.primary,
-                    a.proportion, a.fall_back, a.next_look, a.why) ==
-           std::tie(b.subscribe_interface, b.subscribe_application, b.step, b.switching, b.primary,
-                    b.proportion, b.fall_back, b.next_look, b.why);
+    return std::tie(a.subscribe_interface, a.subscribe_application, a.step, a.switching,
+                    a.waits_for, a.primary, a.proportion, a.fall_back, a.next_look, a.why) ==
+           std::tie(b.subscribe_interface, b.subscribe_application, b.step, b.switching,
+                    b.waits_for, b.primary, b.proportion, b.fall_back, b.next_look, b.why);
   }
   friend bool operator!=(const MigrationDecision& a, const MigrationDecision& b) {
     return !(a == b);

@@ -80,7 +80,8 @@ class Configurator {
  private:
   friend class configurator_internal::Application;
   friend class configurator_internal::ConfiguratorList;
-  friend absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_view text);
+  friend absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(
+      absl::string_view text, std::vector<std::string>* unknown);
   // `address`: `host[:port]`, each may be a pattern.
   Configurator(std::shared_ptr<const configurator_internal::Item> item, std::string address);
 
@@ -93,8 +94,11 @@ class Configurator {
 // URLs. Rules and items that are not enabled are left out and not looked at. Bounds: 1 MiB; 200,000
 // comparisons, each of `addresses` with all else that its item says; 256 patterns and 4 MiB of
 // them. Errors: kInvalidArgument naming line and column, or the place
-// (`configs[2].parameters.timeout`).
-absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_view text);
+// (`configs[2].parameters.timeout`). A key of head or item that is a known one misspelt is a fault,
+// since leaving it out could make the rule act on everything; others that are not known are left
+// out, and added to `unknown` if that is not null (common/near_miss.h).
+absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(
+    absl::string_view text, std::vector<std::string>* unknown = nullptr);
 
 }  // namespace signpost
 

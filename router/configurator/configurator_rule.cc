@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "signpost/common/json.h"
+#include "signpost/common/near_miss.h"
 #include "signpost/common/service_key.h"
 #include "signpost/common/status.h"
 #include "signpost/common/yaml.h"
@@ -27,6 +28,19 @@ using configurator_internal::RegexUse;
 // What applying a rule to one URL may take, and comparing it with another rule. Enough for a rule
 // of 1 MiB that is full of addresses.
 constexpr size_t kMaxCost = 200000;
+
+const std::vector<absl::string_view>& HeadKeys() {
+  static const auto* const keys =
+      new std::vector<absl::string_view>{"configVersion", "scope", "key", "enabled", "configs"};
+  return *keys;
+}
+
+const std::vector<absl::string_view>& ItemKeys() {
+  static const auto* const keys = new std::vector<absl::string_view>{
+      "side", "addresses", "providerAddresses", "applications", "services", "match", "parameters",
+      "type", "enabled"};
+  return *keys;
+}
 
 absl::Status Fault(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
@@ -230,7 +244,8 @@ absl::StatusOr<std::vector<Configurator>> ParseUrls(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_view text) {
+absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_view text,
+                                                                std::vector<std::string>* unknown) {
   if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "[")) return ParseUrls(text);
   YamlLimits limits;
   limits.plain_is_text = true;
@@ -246,6 +261,10 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
   const Json& json = documents->front();
   const absl::StatusOr<Rule> rule = ParseHead(json);
   if (!rule.ok()) return rule.status();
+  if (rule->enabled) {
+    absl::Status keys = CheckKeys(json, "", HeadKeys(), unknown);
+    if (!keys.ok()) return keys;
+  }
   const Json& items = json["configs"];
   if (items.is_null() && !rule->enabled) return configurators;
   if (!items.is_array()) return Fault("configs", "missing, or not a list");
@@ -258,6 +277,10 @@ absl::StatusOr<std::vector<Configurator>> ParseConfiguratorRule(absl::string_vie
     if (!one.is_object()) return Fault(where, "not a map");
     const absl::StatusOr<bool> enabled = ParseEnabled(one, *rule, where);
     if (!enabled.ok()) return enabled.status();
+    // Off because the text says so, and not for want of an `enabled` that is spelt `enable`.
+    if (!*enabled && (!rule->enabled || !one["enabled"].is_null())) continue;
+    absl::Status keys = CheckKeys(one, where, ItemKeys(), unknown);
+    if (!keys.ok()) return keys;
     if (!*enabled) continue;
     auto item = std::make_shared<Item>();
     std::vector<std::string> addresses;

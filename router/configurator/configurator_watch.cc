@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "signpost/common/gate.h"
 #include "signpost/common/log.h"
+#include "signpost/common/near_miss.h"
 #include "signpost/common/status.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/watch_set.h"
@@ -41,7 +42,8 @@ struct WatchedKey {
   Subscription subscription;
   bool heard = false;
   ListPtr list = ConfiguratorList::None();
-  std::string fault;  // warned of; the same one is not news
+  std::string fault;    // warned of; the same one is not news
+  std::string unknown;  // the same of keys
   std::set<Service*> services;
 };
 
@@ -143,16 +145,18 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
     if (absl::IsNotFound(item.status())) {
       changed = Change(watched.list, {});
       watched.fault.clear();
+      watched.unknown.clear();
     } else if (!item.ok()) {
       // A centre that is away says so itself.
       if (!IsRetryable(item.status())) Warn(key, watched, item.status());
     } else {
-      absl::StatusOr<std::vector<Configurator>> rule = ParseConfiguratorRule(item->text);
+      std::vector<std::string> unknown;
+      absl::StatusOr<std::vector<Configurator>> rule = ParseConfiguratorRule(item->text, &unknown);
       if (!rule.ok()) {
         Warn(key, watched, rule.status());
       } else {
         changed = Change(watched.list, *std::move(rule));
-        WarnOfValues(key, watched);
+        WarnOfValues(key, watched, DescribeUnknown(unknown));
       }
     }
     if (!first && !changed) return;
@@ -168,8 +172,8 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
                                          "; the override rule before stays in force"));
   }
 
-  // The rule holds; a value of it that nobody can read does nothing.
-  void WarnOfValues(const std::string& key, WatchedKey& watched) {
+  // The rule holds; keys of it that nobody knows, and values that nobody can read, do nothing.
+  void WarnOfValues(const std::string& key, WatchedKey& watched, std::string unknown) {
     std::set<std::string> useless;
     const Url::Parameters* last = nullptr;
     for (const Configurator& configurator : watched.list->configurators()) {
@@ -178,13 +182,19 @@ class ConfiguratorWatch::State : public std::enable_shared_from_this<State> {
       std::string values = configurator_internal::UnreadableValues(configurator.parameters());
       if (!values.empty()) useless.insert(std::move(values));
     }
-    const std::string said = absl::StrJoin(useless, ", ");
-    if (said != std::exchange(watched.fault, said) && !said.empty()) {
-      ConfigKey where;
-      where.key = key;
-      Log(LogLevel::kWarning,
-          absl::StrCat(source_.PathOf(where), ": ", said, "; that does nothing"));
-    }
+    std::string values = absl::StrJoin(useless, ", ");
+    if (!values.empty()) absl::StrAppend(&values, "; that does nothing");
+    ConfigKey where;
+    where.key = key;
+    // Each the first time only: one text is heard again after each outage.
+    const auto warn = [&](std::string said, std::string& last) {
+      if (said == last) return;
+      last = std::move(said);
+      if (last.empty()) return;
+      Log(LogLevel::kWarning, absl::StrCat(source_.PathOf(where), ": ", last));
+    };
+    warn(std::move(values), watched.fault);
+    warn(std::move(unknown), watched.unknown);
   }
 
   // One line for all that no service had before, so that a folder full of them says it once, not

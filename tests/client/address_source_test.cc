@@ -168,6 +168,26 @@ TEST_F(AddressSourceTest, AForceStepWaitsForItsDelay) {
   EXPECT_EQ(executor_->pending_timers(), 0u);
 }
 
+TEST_F(AddressSourceTest, WhatASwitchWaitsForIsLoggedWhenThatChanges) {
+  Start(levels_.Centre());
+  levels_.PublishApplication(1);
+  levels_.PublishInterface(2);
+  KeptLog log;
+  levels_.Rule("step: FORCE_APPLICATION\ndelay: 60\nthreshold: 1");
+  ASSERT_EQ(log.lines().size(), 1u) << log.text();
+  EXPECT_THAT(log.lines()[0], HasSubstr("waits for its delay of 1m"));
+  executor_->AdvanceAndRun(absl::Seconds(60));
+  ASSERT_EQ(log.lines().size(), 2u) << log.text();
+  EXPECT_THAT(log.lines()[1], HasSubstr("does not happen without `force`"));
+  // Not at each address that comes or leaves.
+  levels_.PublishInterface(3);
+  levels_.PublishInterface(4);
+  EXPECT_EQ(log.lines().size(), 2u) << log.text();
+  levels_.PublishApplication(4);
+  ASSERT_EQ(log.lines().size(), 3u) << log.text();
+  EXPECT_THAT(log.lines()[2], HasSubstr("only the application level"));
+}
+
 TEST_F(AddressSourceTest, StopEndsTheTimer) {
   Start(levels_.Centre());
   levels_.PublishInterface(1);

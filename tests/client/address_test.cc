@@ -154,6 +154,17 @@ TEST_F(AddressTest, Ipv6StandsInBrackets) {
   }
 }
 
+TEST_F(AddressTest, AHostWithAZoneIsRefused) {
+  for (const char* host : {"[fe80::1%eth0]", "[fe80::1%25eth0]", "[::%eth0]"}) {
+    const std::string said = Registered(absl::StrCat("tri://", host, ":1/a.B"));
+    EXPECT_TRUE(absl::StrContains(said, "an address with a zone")) << said;
+  }
+  // Another one is told.
+  AddressOptions options;
+  options.advertised.host = "192.0.2.50";
+  EXPECT_EQ(Registered("tri://[fe80::1%eth0]:1/a.B", options), "192.0.2.50:1");
+}
+
 TEST_F(AddressTest, PreferredAndIgnoredInterfaces) {
   const struct {
     const char* preferred;

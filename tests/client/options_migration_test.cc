@@ -81,5 +81,20 @@ TEST(OptionsMigrationTest, AMigrationThatIsNoneIsRefused) {
   }
 }
 
+TEST(OptionsRegistriesTest, ARegistryThatIsNoneIsNamedWithItsPlace) {
+  absl::Status status = Load({{"DUBBO_REGISTRY_ADDRESS", "zookeeper://h:1;"}}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "environment DUBBO_REGISTRY_ADDRESS: registry 2: "
+                                "empty registry"))
+      << status;
+  // Credentials would write it anew, and what is behind the comma would be a path.
+  status = Load({{"DUBBO_REGISTRY_ADDRESS", "zookeeper://h:1,zookeeper://i:2"},
+                 {"DUBBO_REGISTRY_USERNAME", "me"}})
+               .status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "a server that has `://`")) << status;
+}
+
 }  // namespace
 }  // namespace signpost

@@ -105,6 +105,47 @@ TEST(RegistryPlanTest, ASemicolonBeforeAParameterSeparatesParameters) {
   EXPECT_EQ(url.Get("session"), "5000");
 }
 
+TEST(RegistryPlanTest, ASeparatorWithoutARegistryIsAnError) {
+  const struct {
+    const char* text;
+    const char* where;
+  } kTable[] = {{"memory://pw-1;", "registry 2: empty registry"},
+                {"memory://pw-1| ", "registry 2: empty registry"},
+                {"memory://pw-1?group=g;", "registry 2: empty registry"},
+                {"memory://pw-1;;memory://b", "registry 2: empty registry"},
+                {"memory://pw-1| |memory://b", "registry 2: empty registry"},
+                {"memory://pw-1;memory://b|;|", "registry 3: empty registry"},
+                {";memory://pw-1", "registry 1: empty registry"},
+                {"|", "registry 1: empty registry"}};
+  for (const auto& row : kTable) {
+    const auto plans = PlanRegistries(row.text);
+    EXPECT_TRUE(absl::IsInvalidArgument(plans.status())) << row.text << ": " << plans.status();
+    EXPECT_THAT(std::string(plans.status().message()), HasSubstr(row.where)) << row.text;
+    EXPECT_THAT(std::string(plans.status().message()), Not(HasSubstr("pw-1")));
+  }
+  // Between parameters it separates those.
+  EXPECT_EQ(One("zookeeper://a:2181?group=g;;session=5000").centre.Get("session"), "5000");
+}
+
+TEST(RegistryPlanTest, AServerThatIsAUrlIsAnError) {
+  for (const char* text :
+       {"zookeeper://a:1,zookeeper://b:2", "zookeeper://a:1, zookeeper://b:2?group=g",
+        "zookeeper://u:pw-1@a:1,b:2,zookeeper://u:pw-1@c:3", "zookeeper://a:1,memory://b",
+        "zookeeper://a:1?backup=b:1,zookeeper://b:2",
+        "zookeeper://ok:1;zookeeper://a:1,zookeeper://b:2"}) {
+    const auto plans = PlanRegistries(text);
+    EXPECT_TRUE(absl::IsInvalidArgument(plans.status())) << text << ": " << plans.status();
+    EXPECT_THAT(std::string(plans.status().message()),
+                HasSubstr("(zookeeper): a server that has `://`; several registries are separated "
+                          "by `;` or `|`"));
+    EXPECT_THAT(std::string(plans.status().message()), Not(HasSubstr("pw-1")));
+  }
+  EXPECT_THAT(
+      std::string(PlanRegistries("memory://x|zookeeper://a,zookeeper://b").status().message()),
+      HasSubstr("registry 2 (zookeeper)"));
+  EXPECT_EQ(One("zookeeper://a:1,b:2?note=http://x").centre.Get("backup"), "b:2");
+}
+
 TEST(RegistryPlanTest, APathWithAnAtSignIsAPath) {
   EXPECT_EQ(One("hosts:///home/ann@corp/hosts").centre.path(), "home/ann@corp/hosts");
 }

@@ -146,11 +146,25 @@ TEST(MetadataCollectorTest, OfOneServiceTwiceTheFirstCounts) {
   ASSERT_TRUE(collector.Add(second).ok());
   CollectedMetadata collected = collector.Build();
   EXPECT_EQ(collected.info.services.at("Echo:1.0.0:tri").params.at("weight"), "1");
-  EXPECT_EQ(collected.warnings.size(), 1u);
+  // It changes: the new URL comes before the old one goes.
+  EXPECT_TRUE(collected.warnings.empty()) << collected.warnings[0];
   ASSERT_TRUE(collector.Remove(first));
   collected = collector.Build();
   EXPECT_EQ(collected.info.services.at("Echo:1.0.0:tri").params.at("weight"), "2");
   EXPECT_TRUE(collected.warnings.empty());
+}
+
+TEST(MetadataCollectorTest, OfOneServiceAtTwoAddressesIsWarned) {
+  CollectedMetadata collected = BuildOf({Service("Echo"), Service("Echo", "", "10.0.0.2")});
+  ASSERT_EQ(collected.warnings.size(), 1u);
+  EXPECT_TRUE(absl::StrContains(collected.warnings[0], "more than once; the first URL counts, not"))
+      << collected.warnings[0];
+  collected = BuildOf({Service("Echo"), Service("Echo", "", "10.0.0.1", "tri", 50052)});
+  ASSERT_EQ(collected.warnings.size(), 2u);  // that of the ports too
+  EXPECT_EQ(collected.info.services.at("Echo:1.0.0:tri").port, 50051);
+  // Of another protocol it is another export.
+  EXPECT_TRUE(
+      BuildOf({Service("Echo"), Service("Echo", "", "10.0.0.1", "dubbo", 20880)}).warnings.empty());
 }
 
 TEST(MetadataCollectorTest, ServicesThatDisagreeAboutTheInstance) {

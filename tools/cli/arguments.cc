@@ -25,7 +25,8 @@ DEFINE_string(level, "",
 DEFINE_string(provided_by, "", "applications that provide the service; no mapping is read");
 DEFINE_bool(no_cache, false, "never answer from the disk cache");
 DEFINE_string(for, "", "ends after this time, e.g. 10s");
-DEFINE_string(app, "", "application name");
+DEFINE_string(app, "",
+              "application name; resolve, watch: whose rules hold. Else dubbo.application.name");
 DEFINE_string(
     address, "",
     "[PROTOCOL://]HOST:PORT that is registered; :PORT or 0.0.0.0:PORT: an address of this "
@@ -128,6 +129,7 @@ class Parser {
     if (name == "param" || name == "service" || name == "address") {
       auto value = Value(name, given);
       if (!value.ok()) return value.status();
+      Note(name);
       return Repeatable(name, *value);
     }
     if (name == "help") {
@@ -139,11 +141,13 @@ class Parser {
     if (!FindFlag(name, &flag)) {
       if (absl::StartsWith(name, "no") && given == nullptr && FindFlag(name.substr(2), &flag) &&
           IsBool(flag)) {
+        Note(flag.name);
         gflags::SetCommandLineOption(flag.name.c_str(), "false");
         return absl::OkStatus();
       }
       return Invalid(absl::StrCat("unknown flag --", name));
     }
+    Note(flag.name);
     std::string value;
     if (IsBool(flag) && given == nullptr) {
       value = "true";
@@ -156,6 +160,10 @@ class Parser {
       return Invalid(absl::StrCat("--", name, " does not take this value"));
     }
     return absl::OkStatus();
+  }
+
+  void Note(const std::string& name) {
+    result_.flags.push_back(absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}})));
   }
 
   absl::Status Repeatable(const std::string& name, const std::string& value) {

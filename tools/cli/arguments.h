@@ -17,6 +17,7 @@ namespace signpost::cli {
 struct Arguments {
   std::string command;
   std::vector<std::string> positional;
+  std::vector<std::string> flags;  // that were given, as `--register-mode`
 
   // Flag, else SIGNPOST_REGISTRY, else empty: Dubbo's names (client/options.h), else
   // DefaultRegistry().

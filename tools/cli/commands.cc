@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -22,6 +23,19 @@ constexpr char kEverywhere[] =
 std::string Usage(const Command& command) {
   return absl::StrCat("signpost ", command.name, command.arguments.empty() ? "" : " ",
                       command.arguments);
+}
+
+// A flag that would do nothing is refused: who gives it thinks that it does something.
+absl::Status CheckFlags(const Command& command, const std::vector<std::string>& given) {
+  static const auto* const everywhere = new std::vector<std::string>{
+      "--registry", "--metadata-report", "--config-center", "--timeout", "--json", "--verbose"};
+  for (const std::string& flag : given) {
+    if (absl::c_linear_search(*everywhere, flag)) continue;
+    if (absl::c_linear_search(command.flags, flag)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, ": this command does not use it (see `signpost help ", command.name, "`)"));
+  }
+  return absl::OkStatus();
 }
 
 void DescribeFlag(std::ostream& out, const std::string& flag) {
@@ -83,7 +97,7 @@ const std::vector<Command>& Commands() {
       {"resolve",
        "SERVICE",
        "the addresses that a consumer of SERVICE gets now",
-       {"--protocol", "--level", "--provided-by", "--no-cache"},
+       {"--app", "--protocol", "--level", "--provided-by", "--no-cache"},
        "signpost resolve g1/org.example.Greeter:1.0.0 --protocol=tri",
        1,
        1,
@@ -91,7 +105,7 @@ const std::vector<Command>& Commands() {
       {"watch",
        "SERVICE",
        "the same at every change, until interrupted",
-       {"--protocol", "--level", "--provided-by", "--for"},
+       {"--app", "--protocol", "--level", "--provided-by", "--for"},
        "signpost watch org.example.Greeter --for=10s --json",
        1,
        1,
@@ -168,6 +182,8 @@ int RunCommand(Invocation& call) {
       return Fail(call.err, command.name,
                   absl::InvalidArgumentError(absl::StrCat("usage: ", Usage(command))));
     }
+    absl::Status flags = CheckFlags(command, arguments.flags);
+    if (command.name != "help" && !flags.ok()) return Fail(call.err, command.name, flags);
     return command.run(call);
   }
   return Fail(call.err, arguments.command,

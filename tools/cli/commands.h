@@ -51,7 +51,7 @@ int Provide(Invocation& call);
 int Serve(Invocation& call);
 int Help(Invocation& call);
 
-// Finds the command, checks the number of arguments, runs it.
+// Finds the command, checks the number of arguments and that it uses all flags given, runs it.
 int RunCommand(Invocation& call);
 
 }  // namespace signpost::cli

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "signpost/client/address.h"
 #include "signpost/client/client.h"
+#include "signpost/client/registry_plan.h"
 #include "signpost/common/call_options.h"
 #include "signpost/common/log.h"
 #include "signpost/common/service_key.h"
@@ -92,6 +94,29 @@ absl::StatusOr<std::vector<Url>> ExportedUrls(const Arguments& arguments) {
     }
   }
   return urls;
+}
+
+// At application level an instance's document has one address for each service and protocol.
+absl::Status CheckOneAddress(const Arguments& arguments, const std::string& registry) {
+  auto plans = PlanRegistries(registry);
+  if (!plans.ok()) return plans.status();
+  if (absl::c_none_of(*plans, [](const auto& plan) { return plan.provider.application; })) {
+    return absl::OkStatus();
+  }
+  std::map<std::string, std::pair<std::string, std::string>> first;  // by protocol: place and text
+  for (const std::string& text : arguments.addresses) {
+    auto at = ParseAddress(arguments, text);
+    if (!at.ok()) return at.status();
+    const std::string place = JoinHostPort(at->host, at->port);
+    const auto [known, is_new] = first.emplace(at->protocol, std::make_pair(place, text));
+    if (is_new || known->second.first == place) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--address=", known->second.second, " and --address=", text,
+                     ": both of protocol ", at->protocol,
+                     ", and the application level tells one address of a service and protocol; "
+                     "only with --register-mode=interface there may be several"));
+  }
+  return absl::OkStatus();
 }
 
 // Whether something accepts a connection there within a second.
@@ -187,6 +212,9 @@ int Provide(Invocation& call) {
     auto registry = WithLevels(options->registry, "register-mode", arguments.register_mode);
     if (!registry.ok()) return Fail(call.err, "registry", registry.status());
     options->registry = *std::move(registry);
+  }
+  if (absl::Status one = CheckOneAddress(arguments, options->registry); !one.ok()) {
+    return Fail(call.err, "provide", one);
   }
   auto client = OpenClient(*std::move(options), call.registries);
   if (!client.ok()) return Fail(call.err, "registry", client.status());

@@ -89,7 +89,7 @@ int Resolve(Invocation& call) {
   if (absl::Status status = CheckLevel(arguments); !status.ok()) {
     return Fail(call.err, "resolve", status);
   }
-  auto session = Session::Open(call);
+  auto session = Session::Open(call, Session::As::kApplication);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   auto directory = Refer(**session, arguments);
   if (!directory.ok()) return Fail(call.err, "resolve", directory.status());
@@ -151,7 +151,7 @@ int Watch(Invocation& call) {
   if (absl::Status status = CheckLevel(arguments); !status.ok()) {
     return Fail(call.err, "watch", status);
   }
-  auto session = Session::Open(call);
+  auto session = Session::Open(call, Session::As::kApplication);
   if (!session.ok()) return Fail(call.err, "registry", session.status());
   if (!(*session)->client().centre().store().capabilities().live) {
     return Fail(call.err, "watch",

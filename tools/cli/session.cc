@@ -14,6 +14,7 @@
 #include "signpost/common/clock.h"
 #include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
+#include "signpost/common/service_instance.h"
 #include "signpost/common/status.h"
 #include "signpost/common/subscription.h"
 #include "signpost/common/url.h"
@@ -81,8 +82,10 @@ absl::StatusOr<std::string> WithLevels(const std::string& registry, const std::s
   return absl::StrJoin(urls, "|");
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
-  auto options = CompleteOptions(ClientOptions(), call.arguments, call.err);
+absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call, As as) {
+  ClientOptions program;
+  program.app = call.arguments.app;
+  auto options = CompleteOptions(std::move(program), call.arguments, call.err);
   if (!options.ok()) return options.status();
   if (!call.arguments.level.empty()) {
     auto registry = WithLevels(options->registry, "mode", call.arguments.level);
@@ -98,8 +101,14 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Invocation& call) {
   }
   options->read_only = true;
   options->metadata_protocols = call.metadata_protocols;
-  // Who looks is no application: answers must not depend on it.
-  options->app.clear();
+  if (as == As::kNobody) options->app.clear();
+  if (!call.arguments.app.empty()) {
+    // Of one that is no name no rule would be found, and nobody would know why.
+    absl::Status name = ValidateAppName(call.arguments.app);
+    if (!name.ok()) return Annotate(name, "--app");
+  }
+  // It serves nobody: no port is opened for its metadata.
+  options->metadata.clear();
   options->labels.clear();
   options->balancer.clear();
   auto client = OpenClient(*std::move(options), call.registries);

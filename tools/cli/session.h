@@ -42,8 +42,11 @@ struct InterfaceProviders {
 
 class Session {
  public:
+  // Who looks: no application, so that answers do not depend on it; or the one that --app, else
+  // environment or file name (there may be none), with what rules say of it.
+  enum class As { kNobody, kApplication };
   // Read-only: nothing is ever written. By --level, else by what the registry's URL says.
-  static absl::StatusOr<std::unique_ptr<Session>> Open(const Invocation& call);
+  static absl::StatusOr<std::unique_ptr<Session>> Open(const Invocation& call, As as = As::kNobody);
   ~Session();
 
   absl::StatusOr<std::vector<std::string>> ListApps();

@@ -172,12 +172,39 @@ TEST(MigrationRuleTest, ScalarsMayBeQuoted) {
 
 TEST(MigrationRuleTest, UnknownKeysAreIgnored) {
   const MigrationRule rule = Parsed(
-      "configVersion: v3.0\nSTEP: nothing\nstep: FORCE_INTERFACE\nmore: {step: wrong, list: [1]}\n"
+      "configVersion: v3.0\nstep: FORCE_INTERFACE\nmore: {stepp: wrong, list: [1]}\n"
       "interfaces:\n- {serviceKey: a.B, delay: 3, colour: red}\n");
   MigrationRule expected;
   expected.fields.step = MigrationStep::kForceInterface;
   expected.interfaces["a.B"].delay = absl::Seconds(3);
   EXPECT_EQ(rule, expected);
+}
+
+TEST(MigrationRuleTest, UnknownKeysAreToldWithTheirPlaces) {
+  std::vector<std::string> unknown;
+  const auto rule = MigrationRule::Parse(
+      "configVersion: v3.0\nstep: FORCE_INTERFACE\n"
+      "interfaces:\n- {serviceKey: a.B, colour: red}\n",
+      &unknown);
+  EXPECT_TRUE(rule.ok()) << rule.status();
+  EXPECT_EQ(unknown, (std::vector<std::string>{"'configVersion'", "interfaces[0]: 'colour'"}));
+}
+
+TEST(MigrationRuleTest, AMisspeltKeyIsRefusedAndBothAreNamed) {
+  const struct {
+    const char* text;
+    const char* fault;
+  } kTable[] = {
+      {"stepp: FORCE_APPLICATION", "unknown key 'stepp', did you mean 'step'?"},
+      {"STEP: FORCE_APPLICATION", "unknown key 'STEP', did you mean 'step'?"},
+      {"step: FORCE_APPLICATION\npromotion: 10", "'promotion', did you mean 'proportion'?"},
+      {"aplications: []", "'aplications', did you mean 'applications'?"},
+      {"interfaces: [{serviceKey: a.B, setp: FORCE_INTERFACE}]",
+       "interfaces[0]: unknown key 'setp', did you mean 'step'?"},
+      {"applications: [{serviceKey: a}, {servicekey: b}]",
+       "applications[1]: unknown key 'servicekey', did you mean 'serviceKey'?"},
+  };
+  for (const auto& row : kTable) EXPECT_THAT(Refusal(row.text), HasSubstr(row.fault)) << row.text;
 }
 
 TEST(MigrationRuleTest, OfTwoEntriesTheLastOneCounts) {

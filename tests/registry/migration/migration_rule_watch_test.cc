@@ -74,6 +74,34 @@ TEST_F(MigrationRuleWatchTest, WatchesWhereDubboKeepsTheRule) {
   EXPECT_EQ(source_.started(), 1);
 }
 
+TEST_F(MigrationRuleWatchTest, AMisspeltKeyKeepsTheRuleBefore) {
+  Make();
+  Write("proportion: 10");
+  Write("proportion: 20\nstepp: FORCE_APPLICATION");
+  EXPECT_EQ(proportion(), 10);
+  EXPECT_THAT(log_.lines(),
+              ElementsAre(absl::StrCat("migration rule ", kPath,
+                                       ": unknown key 'stepp', did you mean 'step'?; the previous "
+                                       "rule stays")));
+}
+
+TEST_F(MigrationRuleWatchTest, AnUnknownKeyIsSaidOnceAndTheRuleHolds) {
+  Make();
+  Write("proportion: 10\ncolour: red");
+  EXPECT_EQ(proportion(), 10);
+  EXPECT_EQ(state(), "");
+  const std::string said =
+      absl::StrCat("migration rule ", kPath, ": unknown keys do nothing: 'colour'");
+  EXPECT_THAT(log_.lines(), ElementsAre(said));
+  Write("proportion: 20\ncolour: red");
+  EXPECT_EQ(proportion(), 20);
+  EXPECT_THAT(log_.lines(), SizeIs(1));
+  // Without it, and with it again.
+  Write("proportion: 30");
+  Write("proportion: 30\ncolour: red");
+  EXPECT_THAT(log_.lines(), ElementsAre(said, said));
+}
+
 TEST_F(MigrationRuleWatchTest, NothingIsSaidBeforeTheSourceAnswers) {
   source_.SetSilent(true);
   Make();

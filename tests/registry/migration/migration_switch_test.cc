@@ -107,6 +107,23 @@ TEST_F(MigrationSwitchTest, ATargetThatIsNotKnownIsWaitedFor) {
   }
 }
 
+TEST_F(MigrationSwitchTest, ItSaysWhatItWaitsFor) {
+  const MigrationFacts unknown = Lists(LevelFacts(), Known(2));
+  EXPECT_EQ(Decide(Step(MigrationStep::kForceInterface), unknown).waits_for,
+            MigrationWait::kNothing);
+  const MigrationSettings wanted = Step(MigrationStep::kForceApplication, 100, 1, kDelay);
+  EXPECT_EQ(Decide(wanted, unknown).waits_for, MigrationWait::kDelay);
+  EXPECT_EQ(Decide(wanted, Lists(1, 2)).waits_for, MigrationWait::kDelay);
+  now_ += kDelay;
+  EXPECT_EQ(Decide(wanted, unknown).waits_for, MigrationWait::kList);
+  EXPECT_EQ(Decide(wanted, Lists(0, 2)).waits_for, MigrationWait::kAgreement);
+  EXPECT_EQ(Decide(wanted, Lists(1, 2)).waits_for, MigrationWait::kAgreement);
+  // Taken back, while the one to return to has nothing.
+  EXPECT_EQ(Decide(Step(MigrationStep::kForceInterface), Lists(1, 0)).waits_for,
+            MigrationWait::kAgreement);
+  EXPECT_EQ(Decide(wanted, Lists(1, 0)).waits_for, MigrationWait::kNothing);
+}
+
 TEST_F(MigrationSwitchTest, ASwitchThatDidNotHappenDoesWhenTheListsAgree) {
   const MigrationSettings wanted = Step(MigrationStep::kForceApplication, 100, 1);
   Decide(Step(MigrationStep::kApplicationFirst, 50, 1), Lists(2, 3));

@@ -444,5 +444,46 @@ TEST(HostileRuleTest, ChangedCaptures) {
   }
 }
 
+TEST(ConfiguratorRuleTest, AMisspeltKeyIsAFaultThatNamesBoth) {
+  const std::string rest = "side: consumer, parameters: {timeout: 1}";
+  const struct {
+    const char* key;
+    const char* known;
+  } kTable[] = {{"providerAdresses: ['192.0.2.1:1']", "providerAddresses"},
+                {"adresses: ['192.0.2.7']", "addresses"},
+                {"Applications: [web]", "applications"},
+                {"enable: false", "enabled"},
+                {"matches: {app: {oneof: [{exact: web}]}}", "match"}};
+  for (const auto& row : kTable) {
+    const std::string key(row.key);
+    EXPECT_EQ(Fault(OneItem(absl::StrCat(rest, ", ", key))),
+              absl::StrCat("configs[0]: unknown key '", key.substr(0, key.find(':')),
+                           "', did you mean '", row.known, "'?"));
+  }
+  EXPECT_EQ(Fault(OneItem(rest, "enable: false\n")),
+            "unknown key 'enable', did you mean 'enabled'?");
+  EXPECT_EQ(Fault(OneItem(rest, "Scope: application\n")),
+            "unknown key 'Scope', did you mean 'scope'?");
+  // It would be off, for want of `enabled`.
+  EXPECT_EQ(Fault(OneItem(absl::StrCat(rest, ", type: weight, enable: true"))),
+            "configs[0]: unknown key 'enable', did you mean 'enabled'?");
+}
+
+TEST(ConfiguratorRuleTest, WhatIsOffIsNotLookedAtForItsKeys) {
+  const std::string item = "side: consumer, parameters: {timeout: 1}, adresses: [x]";
+  EXPECT_TRUE(Rule(OneItem(item, "enabled: false\nScope: application\n")).empty());
+  EXPECT_TRUE(Rule(OneItem(item + ", type: weight, enabled: false")).empty());
+}
+
+TEST(ConfiguratorRuleTest, OtherUnknownKeysAreToldAndDoNothing) {
+  std::vector<std::string> unknown;
+  const auto rule = ParseConfiguratorRule(
+      OneItem("side: consumer, parameters: {timeout: 1}, colour: red", "runtime: true\n"),
+      &unknown);
+  ASSERT_TRUE(rule.ok()) << rule.status();
+  EXPECT_EQ(rule->size(), 1u);
+  EXPECT_EQ(unknown, (std::vector<std::string>{"'runtime'", "configs[0]: 'colour'"}));
+}
+
 }  // namespace
 }  // namespace signpost

@@ -32,6 +32,14 @@ TEST(ArgumentsTest, RepeatableFlags) {
   EXPECT_THAT(arguments->params, ElementsAre(Pair("k", "v=w"), Pair("weight", "50")));
 }
 
+TEST(ArgumentsTest, FlagsThatWereGivenAreNamed) {
+  auto arguments = ParseArguments({"provide", "--register-mode=all", "--json", "--param", "k=v",
+                                   "--nono_cache", "--service=a.B"});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_THAT(arguments->flags,
+              ElementsAre("--register-mode", "--json", "--param", "--no-cache", "--service"));
+}
+
 TEST(ArgumentsTest, OneDashIsNoFlagAndItsValueIsNotShown) {
   for (const char* word : {"-registry=zookeeper://u:p4ss@h", "-r=zookeeper://u:p4ss@h"}) {
     for (const std::vector<std::string>& words :

@@ -4,6 +4,7 @@
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "signpost/tools/cli/output.h"
 #include "tests/support/loopback.h"
@@ -68,6 +69,46 @@ TEST_F(ProvideTest, FaultsAreNamed) {
   EXPECT_THAT(err_.str(), HasSubstr("instance, interface or all"));
   // The fixture has no protocol that could answer.
   EXPECT_EQ(Run({"provide", "--app=shop", service, address, "--metadata=local"}), kUsage);
+}
+
+TEST_F(ProvideTest, TwoAddressesOfAProtocolAreOfTheInterfaceLevel) {
+  auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
+  const std::vector<std::string> words = {"provide", "--app=shop", "--service=org.example.Echo",
+                                          "--address=192.0.2.1:50051",
+                                          "--address=tri://192.0.2.1:50052"};
+  const auto with = [&words](const std::string& flag) {
+    std::vector<std::string> more = words;
+    more.push_back(flag);
+    return more;
+  };
+  for (const char* flag : {"--verbose", "--register-mode=all", "--register-mode=instance"}) {
+    EXPECT_EQ(Run(with(flag)), kUsage) << flag;
+    EXPECT_EQ(out_.str(), "");
+    EXPECT_THAT(err_.str(), HasSubstr("--address=192.0.2.1:50051 and "
+                                      "--address=tri://192.0.2.1:50052: both of protocol tri"));
+    EXPECT_THAT(err_.str(), HasSubstr("--register-mode=interface"));
+  }
+  EXPECT_EQ(Run(with("--register-mode=interface")), kDone) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("192.0.2.1%3A50051"));
+  EXPECT_THAT(out_.str(), HasSubstr("192.0.2.1%3A50052"));
+  // As the registry's URL says it.
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  EXPECT_EQ(Run(words), kDone) << err_.str();
+  registry_ = plain;
+  // The same one twice is one.
+  EXPECT_EQ(Run({"provide", "--app=shop", "--service=org.example.Echo", "--address=192.0.2.1:50051",
+                 "--address=tri://192.0.2.1:50051"}),
+            kDone)
+      << err_.str();
+}
+
+TEST_F(ProvideTest, AnAddressWithAZoneIsRefused) {
+  EXPECT_EQ(
+      Run({"provide", "--app=shop", "--service=org.example.Echo", "--address=[fe80::1%eth0]:5005"}),
+      kUsage);
+  EXPECT_EQ(out_.str(), "");
+  EXPECT_THAT(err_.str(), HasSubstr("'fe80::1%eth0': an address with a zone"));
 }
 
 TEST_F(ProvideTest, RegisterModeChoosesTheLevels) {

@@ -1,6 +1,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <stdlib.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "signpost/common/await.h"
+#include "signpost/common/call_options.h"
+#include "signpost/common/config_source.h"
+#include "signpost/registry/migration/migration_rule_watch.h"
+#include "signpost/registry/store/store.h"
 #include "signpost/tools/cli/output.h"
 #include "tests/tools/cli/cli_fixture.h"
 
@@ -98,6 +109,88 @@ TEST_F(ResolveTest, DualFindsWhatOneLevelHas) {
   EXPECT_EQ(Run({"resolve", "org.example.Echo", "--level=application"}), kNotFound);
   EXPECT_EQ(Run({"resolve", "org.example.None", "--level=dual", "--timeout=60s"}), kNotFound);
   EXPECT_THAT(err_.str(), HasSubstr("at interface level"));
+}
+
+class ResolveAsApplicationTest : public ResolveTest {
+ protected:
+  // An item of the config centre. `client` keeps the centre.
+  static void Write(Client& client, const ConfigKey& key, const std::string& text) {
+    const auto written = Await<absl::Status>(absl::Seconds(10), [&](auto done) {
+      client.centre().config_source().Put(key, text, ConfigSource::kAbsent, CallOptions(),
+                                          std::move(done));
+    });
+    EXPECT_TRUE(written.ok()) << written;
+  }
+  // host and timeout of the one address that `resolve` shows.
+  std::string Resolved(const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"resolve", "org.example.Echo", "--json"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    EXPECT_EQ(Run(words), kDone) << err_.str();
+    const Json document = Document();
+    const auto& endpoints = document["endpoints"].AsArray();
+    if (endpoints.size() != 1) return out_.str();
+    return endpoints[0]["host"].AsString() + " " + endpoints[0]["params"]["timeout"].AsString();
+  }
+};
+
+TEST_F(ResolveAsApplicationTest, RulesOfTheApplicationHold) {
+  const std::string plain = registry_;
+  registry_ = plain + "?register-mode=interface";
+  auto a = Provider("shop", {"tri://192.0.2.1:50051/org.example.Echo?methods=echo&timeout=1"});
+  registry_ = plain + "?register-mode=instance";
+  auto b = Provider("shop", {"tri://192.0.2.2:50051/org.example.Echo?methods=echo&timeout=1"});
+  registry_ = plain + "?mode=dual";
+  Write(*a, MigrationRuleWatch::KeyOf("web"), "step: FORCE_INTERFACE");
+  ConfigKey key;
+  key.key = "front.configurators";
+  Write(*a, key,
+        "scope: application\nkey: front\nconfigs:\n"
+        "- {side: consumer, parameters: {timeout: 2}}\n");
+  key.key = "org.example.Echo::.configurators";
+  Write(*a, key,
+        "key: org.example.Echo\nconfigs:\n"
+        "- {side: consumer, applications: [back], parameters: {timeout: 3}}\n");
+  EXPECT_EQ(Resolved({}), "192.0.2.2 1");
+  EXPECT_EQ(Resolved({"--app=web"}), "192.0.2.1 1");
+  EXPECT_EQ(Resolved({"--app=front"}), "192.0.2.2 2");
+  EXPECT_EQ(Resolved({"--app=back"}), "192.0.2.2 3");
+  setenv("DUBBO_APPLICATION_NAME", "web", 1);
+  EXPECT_EQ(Resolved({}), "192.0.2.1 1");
+  EXPECT_EQ(Resolved({"--app=front"}), "192.0.2.2 2");
+  unsetenv("DUBBO_APPLICATION_NAME");
+}
+
+TEST_F(ResolveAsApplicationTest, NothingIsRegisteredOrServed) {
+  registry_ += "?mode=dual";
+  auto a = Provider("shop", {"tri://192.0.2.1:50051/org.example.Echo?methods=echo&timeout=1"});
+  // With metadata `local` it would need a protocol that answers; the fixture has none.
+  setenv("DUBBO_APPLICATION_METADATA_TYPE", "local", 1);
+  EXPECT_EQ(Resolved({"--app=web"}), "192.0.2.1 1");
+  wait_for_stop_ = [&](absl::Duration) {
+    ClientOptions options;
+    options.registry = registry_;
+    options.read_only = true;
+    auto consumer = Client::Create(options, registries_);
+    EXPECT_TRUE(consumer.ok());
+    // Asked later, so the watch's own directory has heard before this one.
+    EXPECT_TRUE(
+        (*(*consumer)->consumer().Refer("org.example.Echo"))->WaitReady(absl::Seconds(10)).ok());
+    const auto consumers =
+        Await<absl::StatusOr<std::vector<StoreChild>>>(absl::Seconds(10), [&](auto done) {
+          a->centre().store().List("/dubbo/org.example.Echo/consumers", CallOptions(),
+                                   std::move(done));
+        });
+    EXPECT_TRUE(!consumers.ok() || consumers->empty());
+    return true;
+  };
+  EXPECT_EQ(Run({"watch", "org.example.Echo", "--app=web", "--json"}), kDone) << err_.str();
+  unsetenv("DUBBO_APPLICATION_METADATA_TYPE");
+  EXPECT_EQ(Run({"instances", "web"}), kNotFound);
+}
+
+TEST_F(ResolveAsApplicationTest, WhatIsNoNameIsWrongUsage) {
+  EXPECT_EQ(Run({"resolve", "org.example.Echo", "--app=a/b"}), kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--app"));
 }
 
 TEST_F(ResolveTest, AnUnknownLevelIsWrongUsage) {
