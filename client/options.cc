@@ -220,16 +220,15 @@ class Loader {
     if (!metadata.empty() || type == nullptr) return absl::OkStatus();
     if (!type->fault.ok()) return type->fault;
     metadata = type->value;
-    const bool known = metadata == "remote" || metadata == "local";
-    return known ? absl::OkStatus() : Bad(*type, "neither remote nor local");
+    if (metadata == "remote" || metadata == "local") return absl::OkStatus();
+    return Bad(*type, "neither remote nor local");
   }
 
   absl::Status Served(MetadataServiceOptions& service) const {
-    const Setting* protocols = Find("dubbo.application.metadata-service-protocol");
-    if (service.protocols.empty() && protocols != nullptr) {
-      if (!protocols->fault.ok()) return protocols->fault;
-      service.protocols =
-          absl::StrSplit(protocols->value, absl::ByAnyChar(", "), absl::SkipEmpty());
+    const Setting* names = Find("dubbo.application.metadata-service-protocol");
+    if (service.protocols.empty() && names != nullptr) {
+      if (!names->fault.ok()) return names->fault;
+      service.protocols = absl::StrSplit(names->value, absl::ByAnyChar(", "), absl::SkipEmpty());
     }
     const Setting* at = Find("dubbo.application.metadata-service-port");
     if (service.port != 0 || at == nullptr) return absl::OkStatus();
@@ -293,9 +292,9 @@ class Loader {
       if (!IsScheme(protocol->value)) return Bad(*protocol, "no scheme such as `zookeeper`");
       address.value = absl::StrCat(protocol->value, "://", address.value);
     }
-    absl::StatusOr<std::vector<absl::string_view>> texts = SplitRegistries(address.value);
-    if (!texts.ok()) return Annotate(texts.status(), address.where);
+    const auto texts = SplitRegistries(address.value);
     std::vector<std::string> urls;
+    if (!texts.ok()) return Annotate(texts.status(), address.where);
     for (absl::string_view text : *texts) {
       absl::StatusOr<Url> url = Url::Parse(text);
       if (!url.ok()) return Annotate(url.status(), address.where);
@@ -427,14 +426,13 @@ class Loader {
     const Setting* host = Find("dubbo.protocol.host");
     if (IsWildcardHost(address.host) && host != nullptr) {
       if (!host->fault.ok()) return host->fault;
-      const bool wildcard = IsWildcardHost(host->value);
-      if (!wildcard && !IsUsableHost(host->value)) {
+      if (IsUsableHost(host->value)) {
+        address.host = host->value;
+      } else if (!IsWildcardHost(host->value)) {
         return Bad(*host, "neither an IP address nor a host name");
       }
-      if (!wildcard) address.host = host->value;
     }
-    absl::Status status =
-        Interfaces("dubbo.network.interface.preferred", address.preferred_interfaces);
+    auto status = Interfaces("dubbo.network.interface.preferred", address.preferred_interfaces);
     status.Update(Interfaces("dubbo.network.interface.ignored", address.ignored_interfaces));
     return status;
   }
