@@ -93,6 +93,10 @@ absl::StatusOr<std::vector<const MetadataProtocol*>> ServingProtocols(
           absl::StrCat("metadata service by protocol '", name, "': this process has ",
                        names.empty() ? "none" : absl::StrJoin(names, ", ")));
     }
+    if (absl::c_linear_search(serving, &*found)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metadata service by protocol '", name, "': named twice"));
+    }
     serving.push_back(&*found);
   }
   if (!serving.empty()) return serving;
@@ -108,7 +112,11 @@ absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const
   for (const MetadataProtocol* protocol : *serving) {
     const bool first = served.servers.empty();
     auto server = protocol->server(served.published, first ? options.metadata_service.port : 0);
-    if (!server.ok()) return server.status();
+    const std::string where = absl::StrCat("metadata service by protocol '", protocol->name, "'");
+    if (!server.ok()) return Annotate(server.status(), where);
+    if (first && (*server)->InstanceMetadata().empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(where, ": it does not say where it is"));
+    }
     served.servers.push_back(*std::move(server));
   }
   return served;

@@ -5,9 +5,9 @@
 // Two rules:
 //   A question that has been asked for a quarter of its time gives way when another one waits for
 //   its thread, so that each gets its turn.
-//   An address that gave way, or was asked for half of its time in vain, is late until it answers
-//   well. Late ones, and those that nothing ends while they look up a name, have at most half of
-//   the threads and are asked after all others.
+//   An address that gave way, or was asked for an eighth of its time in vain, is late until it
+//   answers well. Late ones, and those that nothing ends while they look up a name, have at most
+//   half of the threads and are asked after all others.
 //
 // Threads: Ask from any thread; callbacks on the executor; Run on a thread of the pool.
 // Ownership: a thread owns what it asks. The destructor drops the callbacks that have not been

@@ -217,7 +217,9 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
   // False: all who are asked still have time; another attempt is due when the oldest has not.
   bool MakeRoom(const std::shared_ptr<Flight>& flight) {
     if (flight->running.size() < std::max<size_t>(options_.max_at_once, 1)) return true;
-    const auto oldest = flight->running.begin();
+    // The first one keeps its time: all may be slow, and none silent.
+    auto oldest = flight->running.begin();
+    if (flight->running.size() > 1) ++oldest;
     const absl::Duration left =
         oldest->second.begun + options_.give_way_after - executor_.clock().MonotonicNow();
     if (left > absl::ZeroDuration()) {

@@ -3,12 +3,12 @@
 // Looks in memory, then (storage type remote, or no fetcher speaks to any instance) the report,
 // then asks instances of the revision through the fetchers that speak to them. One is asked; after
 // each fault, or `hedge_after` without an answer, the next one, with at most `max_at_once` running:
-// beyond that the oldest gives way once it has had `give_way_after`. The first good answer counts.
-// So n silent instances delay the answer of one that is well by at most n * hedge_after, and a
-// refused connection by nothing: with 49 silent ones of 50 that is 10 s.
-// Single flight: calls for a revision that is being resolved join, and add their instances. Never
-// caches an error, an answer without services, or one whose own revision is another (a document
-// without revision field is of the asked one).
+// beyond that the oldest but the first gives way once it has had `give_way_after`. The first good
+// answer counts. So n silent instances delay the answer of one that is well by at most n *
+// hedge_after, and a refused connection by nothing: with 49 silent ones of 50 that is 10 s. Single
+// flight: calls for a revision that is being resolved join, and add their instances. Never caches
+// an error, an answer without services, or one whose own revision is another (a document without
+// revision field is of the asked one).
 //
 // Threads: Resolve from any thread; callbacks on the executor given at construction. Destroying
 //   waits for a running callback, unless called from it; pending calls are dropped.
@@ -53,8 +53,8 @@ class MetadataResolver {
     absl::Duration attempt_timeout = absl::Seconds(5);  // one question. Default: 5 s
     size_t max_instances = 64;                          // asked in one round. Default: 64
     size_t max_at_once = 5;                             // of one revision. Default: 5
-    absl::Duration hedge_after = absl::Milliseconds(200);  // Default: 200 ms
-    absl::Duration give_way_after = absl::Seconds(1);      // Default: 1 s
+    absl::Duration hedge_after = absl::Milliseconds(200);     // Default: 200 ms
+    absl::Duration give_way_after = absl::Milliseconds(800);  // Default: 800 ms
     // Asks instances in random order, so that not all consumers ask the same one. Default: true
     bool shuffle = true;
   };

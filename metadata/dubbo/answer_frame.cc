@@ -90,4 +90,10 @@ std::string AnswerFrame(const MetadataService& service, const Frame& frame) {
   return frame.event ? EncodeHeartbeatAnswer(frame) : AnswerInvocation(service, frame);
 }
 
+std::string BusyFrame(const Frame& frame) {
+  if (!frame.request || !frame.two_way) return "";
+  if (frame.event) return EncodeHeartbeatAnswer(frame);
+  return EncodeError(frame.id, kThreadPoolExhausted, "too many answers wait to be read; try again");
+}
+
 }  // namespace signpost::metadata_dubbo_internal

@@ -21,6 +21,8 @@ namespace signpost::metadata_dubbo_internal {
 // A whole frame; empty: nothing is said (one-way requests, responses). Its body has at most
 // kDubboPayloadBytes: a consumer would not take more.
 std::string AnswerFrame(const MetadataService& service, const Frame& frame);
+// The same while nothing may be said: kThreadPoolExhausted, on which a consumer asks another one.
+std::string BusyFrame(const Frame& frame);
 
 }  // namespace signpost::metadata_dubbo_internal
 

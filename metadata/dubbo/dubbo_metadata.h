@@ -10,9 +10,9 @@
 // Ownership: what a function takes is shared or must outlive what it gives. The end of a fetcher
 //   drops the callbacks that have not been posted.
 // Bounds of the server: connections above the limit are closed at once. So are those that send what
-//   is no frame, or one above the limit, or none for `idle_timeout` (a frame has as long to come in
-//   as a whole), and those that do not read an answer in 5 s. Requests may come one behind the
-//   other; the next is looked at when the answer before is sent.
+//   is no frame, or one above the limit, or none for `idle_timeout` (10 s for the first; a frame
+//   has as long to come in as a whole), and those that do not read an answer in 5 s. Requests may
+//   come one behind the other; the next is looked at when the answer before is sent.
 // Errors: kFailedPrecondition: host and port cannot be listened on; kResourceExhausted: no thread.
 //   Of the fetcher, besides those of its port: kUnavailable: refused, closed before an answer,
 //   garbage, an answer above 8 MiB, a status or an exception of the other end, with its text;
@@ -38,8 +38,11 @@ struct DubboMetadataOptions {
   uint16_t port = 0;  // Default: any that is free
   // Dubbo's peers send a heartbeat every minute and give a silent connection up after three.
   absl::Duration idle_timeout = absl::Minutes(3);  // Default: 3 min
-  size_t max_connections = 1024;                   // Default: 1024
+  size_t max_connections = 256;                    // Default: 256
   size_t max_frame_bytes = 64 << 10;               // of a request's body. Default: 64 KiB
+  // Of answers that are not read yet, all together; what comes beyond them is refused with status
+  // 100. Default: 32 MiB
+  size_t max_unsent_bytes = 32 << 20;
 };
 
 // Listens when it returns.

@@ -1,9 +1,11 @@
 #include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/clock.h"
@@ -61,9 +63,13 @@ std::string ExceptionText(const Value& exception) {
 
 absl::StatusOr<MetadataInfo> InfoOf(const Frame& response, const std::string& revision) {
   if (response.status != metadata_dubbo_internal::kOk) {
-    return absl::UnavailableError(
-        absl::StrCat("answered with status ", int{response.status}, ": ",
-                     Reason(metadata_dubbo_internal::DecodeErrorText(response.body))));
+    const std::string text = metadata_dubbo_internal::DecodeErrorText(response.body);
+    const std::string said =
+        absl::StrCat("answered with status ", int{response.status}, ": ", Reason(text));
+    // As our own server says it; Java and Go say null.
+    const bool unknown = response.status == metadata_dubbo_internal::kServiceError &&
+                         absl::StrContains(text, "does not know revision");
+    return unknown ? absl::NotFoundError(said) : absl::UnavailableError(said);
   }
   if (response.serialization != metadata_dubbo_internal::kHessian2) {
     return absl::UnavailableError(
@@ -151,7 +157,11 @@ class DubboQuestion final : public metadata_internal::Question {
     looks_up_ = false;
     if (!connection.ok()) return Annotate(connection.status(), "metadata service");
     Use(connection->get());
-    auto info = Ask(**connection, app_, revision_, deadline);
+    absl::StatusOr<MetadataInfo> info = absl::ResourceExhaustedError("no memory for the answer");
+    try {
+      info = Ask(**connection, app_, revision_, deadline);
+    } catch (const std::exception&) {  // bad_alloc
+    }
     Use(nullptr);
     if (info.ok()) return info;
     return Annotate(info.status(), absl::StrCat("metadata service ", JoinHostPort(host_, port_)));

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -31,12 +33,15 @@ namespace signpost {
 namespace {
 
 using metadata_dubbo_internal::AnswerFrame;
+using metadata_dubbo_internal::BusyFrame;
 using metadata_dubbo_internal::FirstFrame;
 
 // A part of the 10 s that the end of a client may take.
 constexpr absl::Duration kLastAnswers = absl::Seconds(1);
 // How long an answer may wait for a client that does not read.
 constexpr absl::Duration kSendTimeout = absl::Seconds(5);
+// Until the first frame has come.
+constexpr absl::Duration kFirstFrame = absl::Seconds(10);
 // Until the next try when there are no descriptors left.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(50);
 constexpr int kAcceptedAtOnce = 64;
@@ -72,7 +77,7 @@ class Loop {
       if (events.empty()) continue;
       // Those that come now have no events yet.
       for (size_t i = 0; i < connections_.size(); ++i) {
-        if (!Proceed(connections_[i], events[i + kFixed].revents)) Close(connections_[i]);
+        if (!ProceedSafely(connections_[i], events[i + kFixed].revents)) Close(connections_[i]);
       }
       connections_.erase(std::remove_if(connections_.begin(), connections_.end(),
                                         [](const Connection& each) { return !each.socket; }),
@@ -126,6 +131,16 @@ class Loop {
     return events;
   }
 
+  // Whoever asks for what there is no memory for loses its connection, and nobody else.
+  bool ProceedSafely(Connection& connection, short events) {
+    try {
+      return Proceed(connection, events);
+    } catch (const std::exception& e) {
+      Log(LogLevel::kWarning, absl::StrCat("metadata service: a connection ends: ", e.what()));
+      return false;
+    }
+  }
+
   // False: it is to be closed.
   bool Proceed(Connection& connection, short events) {
     if (stopping_ && connection.out.empty()) return false;
@@ -135,7 +150,8 @@ class Loop {
     return events == 0 || (Receive(connection) && AnswerNext(connection));
   }
 
-  static void Close(Connection& connection) {
+  void Close(Connection& connection) {
+    unsent_ -= connection.out.size();
     // Else the kernel would go on with what the other end does not read.
     const linger cut{1, 0};
     if (!connection.out.empty()) {
@@ -161,7 +177,9 @@ class Loop {
     }
     connection.more = frame->has_value();
     if (!connection.more) return true;
-    connection.out = AnswerFrame(*service_, **frame);
+    connection.out =
+        unsent_ < options_.max_unsent_bytes ? AnswerFrame(*service_, **frame) : BusyFrame(**frame);
+    unsent_ += connection.out.size();
     connection.in.erase(0, (*frame)->bytes());
     connection.more = !connection.in.empty();
     if (!connection.more) connection.in = std::string();  // most have nothing to say for long
@@ -177,6 +195,7 @@ class Loop {
       connection.sent += static_cast<size_t>(sent);
     }
     if (connection.out.empty()) return true;
+    unsent_ -= connection.out.size();
     connection.out = std::string();  // the memory of a large one is not kept
     connection.sent = 0;
     connection.deadline = Now() + options_.idle_timeout;
@@ -198,8 +217,12 @@ class Loop {
       setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
       Connection connection;
       connection.socket = std::move(socket);
-      connection.deadline = Now() + options_.idle_timeout;
-      connections_.push_back(std::move(connection));
+      connection.deadline = Now() + std::min(options_.idle_timeout, kFirstFrame);
+      try {
+        connections_.push_back(std::move(connection));
+      } catch (const std::bad_alloc&) {
+        return;
+      }
     }
   }
 
@@ -210,6 +233,7 @@ class Loop {
   std::atomic<bool> stop_{false};
   // Of the thread alone.
   std::vector<Connection> connections_;
+  size_t unsent_ = 0;  // bytes of all answers that are held
   absl::Duration accept_after_ = -absl::InfiniteDuration();
   bool stopping_ = false;
   absl::Duration stop_end_;

@@ -298,7 +298,6 @@ absl::StatusOr<ValuePtr> AnswerMetadataCall(const MetadataService& service,
     return absl::InvalidArgumentError(
         absl::StrCat(Signature(call), ": ", call.arguments.size(), " arguments"));
   }
-  if (Is(call, "$echo", 1, "java.lang.Object")) return call.arguments[0];
   if (Is(call, "serviceName", 0)) return StringValue(service.app());
   if (Is(call, "version", 0)) return StringValue(kMetadataServiceV1Version);
   if (Is(call, "getMetadataURL", 0)) return NullValue();
@@ -310,7 +309,15 @@ absl::StatusOr<ValuePtr> AnswerMetadataCall(const MetadataService& service,
   }
   if (Is(call, "getMetadataInfos", 0)) {
     Items items;
-    for (const auto& info : service.MetadataInfos()) items.push_back(MetadataInfoValue(*info));
+    size_t bytes = 0;
+    for (const auto& info : service.MetadataInfos()) {
+      bytes += ToJson(*info).size();
+      if (bytes > kMaxDocumentBytes / 4) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat(Signature(call), ": more than ", kMaxDocumentBytes / 4, " bytes"));
+      }
+      items.push_back(MetadataInfoValue(*info));
+    }
     return ListValue("", std::move(items));
   }
   if (Is(call, call.method, call.parameter_types.size())) return AnswerWithStrings(service, call);

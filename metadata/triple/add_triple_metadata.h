@@ -6,6 +6,15 @@
 //   ... builder.AddListeningPort("0.0.0.0:50051", credentials, &port) ... BuildAndStart()
 //   metadata->SetPort(port);
 //
+// In a process that has a Client the service is the Client's: make the server where the Client asks
+// for it, and end the server before the Client.
+//
+//   MetadataProtocol metadata = TripleMetadata();  // client/plugins/triple_metadata.h
+//   metadata.server = [&](auto service, uint16_t) -> StatusOr<unique_ptr<MetadataServer>> {
+//     ... as above, then
+//     return metadata;
+//   };
+//
 // The server must take plaintext HTTP/2 on that port; its own bounds of messages and connections
 // hold. Nothing but metadata is answered: no reflection, no health.
 //

@@ -73,6 +73,8 @@ std::string AddressFor(const TripleTarget& target) {
   return "";
 }
 
+constexpr int kConnectMilliseconds = 2000;
+
 std::shared_ptr<grpc::Channel> Connect(const TripleTarget& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
@@ -81,6 +83,9 @@ std::shared_ptr<grpc::Channel> Connect(const TripleTarget& target) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // A connection that is being made lives so long, whoever has given up waiting for it; else 20 s.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMilliseconds);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kConnectMilliseconds);
   // None: a few compressed bytes could become any number.
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1);
   return grpc::CreateCustomChannel(AddressFor(target), grpc::InsecureChannelCredentials(),

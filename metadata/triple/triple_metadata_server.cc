@@ -256,9 +256,10 @@ absl::StatusOr<std::unique_ptr<MetadataServer>> ServeTripleMetadata(
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   // Else a second server of the same port would take half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Of one connection: a peer that does not read must not have them all.
   builder.AddChannelArgument(
       GRPC_ARG_MAX_CONCURRENT_STREAMS,
-      static_cast<int>(std::min<size_t>(options.limits.max_concurrent, INT_MAX)));
+      static_cast<int>(std::clamp<size_t>(options.limits.max_concurrent / 4, 1, INT_MAX)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(options.idle_timeout));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              Milliseconds(std::min(kHandshake, options.idle_timeout)));

@@ -113,10 +113,14 @@ void InstanceWatch::Take(const InstancePtr& instance) {
     revision->name = name;
   }
   const bool is_new = revision->members.insert_or_assign(id, instance).second;
-  if (is_new && revision->retry != 0) {
-    // Somebody else to ask.
+  if (!is_new) return;
+  // Somebody else to ask.
+  if (revision->retry != 0) {
     executor_.Cancel(revision->retry);
     revision->retry = 0;
+  } else if (revision->asking) {
+    // Joins; the answer comes to the one that asked first.
+    resolver_.Resolve(app_, name, {instance}, [](const absl::StatusOr<ResolvedMetadata>&) {});
   }
 }
 

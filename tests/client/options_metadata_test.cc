@@ -99,6 +99,8 @@ TEST(OptionsMetadataTest, TheNamedProtocolsAnswerTheFirstOneOnThePort) {
   options.metadata_service.port = 20889;
   EXPECT_TRUE(create().ok());
   EXPECT_THAT(served, ElementsAre("c:20889", "b:0"));
+  options.metadata_service.protocols = {"b", "b"};
+  EXPECT_THAT(create().message(), HasSubstr("'b': named twice"));
   // One that only asks, and one that nobody has.
   for (const char* missing : {"a", "tri"}) {
     options.metadata_service.protocols = {missing};

@@ -204,6 +204,11 @@ int Provide(Invocation& call) {
   program.metadata_protocols = call.metadata_protocols;
   auto options = CompleteOptions(std::move(program), arguments, call.err);
   if (!options.ok()) return Fail(call.err, "options", options.status());
+  if (!arguments.metadata_service_protocols.empty() && options->metadata != "local") {
+    return Fail(
+        call.err, "provide",
+        absl::InvalidArgumentError("--metadata-service-protocol: only with --metadata=local"));
+  }
   if (options->app.empty()) {
     return Fail(call.err, "provide",
                 absl::InvalidArgumentError("--app=NAME is needed (or DUBBO_APPLICATION_NAME)"));

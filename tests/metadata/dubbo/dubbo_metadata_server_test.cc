@@ -256,6 +256,32 @@ TEST_F(DubboMetadataServerTest, WhoDoesNotReadIsCutAndHoldsUpNobody) {
   EXPECT_TRUE(Answers());
 }
 
+TEST_F(DubboMetadataServerTest, AnswersThatNobodyReadsAreBoundedTogether) {
+  PublishLarge("large");
+  DubboMetadataOptions options;
+  options.max_unsent_bytes = 1 << 20;  // one of them is more
+  Start(options);
+  auto lazy = ConnectTcp("127.0.0.1", port_, kLong, never);
+  ASSERT_TRUE(lazy.ok()) << lazy.status();
+  std::string questions;
+  for (uint64_t id = 0; id < 10; ++id) questions += Question(id, "large");
+  ASSERT_EQ(send(lazy->get(), questions.data(), questions.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(questions.size()));
+  // Others are told so until it is cut.
+  const auto status = [&] {
+    Peer peer(port_);
+    EXPECT_TRUE(peer.Send(Question(7, "large")));
+    const std::string response = peer.Next();
+    return response.size() > 3 ? static_cast<int>(static_cast<uint8_t>(response[3])) : -1;
+  };
+  const absl::Duration end = Clock::Real().MonotonicNow() + kLong;
+  int last = status();
+  while (last != 100 && Clock::Real().MonotonicNow() < end) last = status();
+  EXPECT_EQ(last, 100);
+  while (last != 20 && Clock::Real().MonotonicNow() < end) last = status();
+  EXPECT_EQ(last, 20);
+}
+
 TEST_F(DubboMetadataServerTest, MoreConnectionsThanTheBoundAreClosed) {
   DubboMetadataOptions options;
   options.max_connections = 2;

@@ -40,6 +40,21 @@ class AdversityTest : public ApplicationRegistryTest {
   FakeHosts hosts_;
 };
 
+TEST_F(AdversityTest, AnInstanceThatComesWhileAnotherOneIsSilentIsAskedBesideIt) {
+  hosts_.answers.emplace("192.0.2.2", DocumentOf("r1", false));
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutLocalInstance("192.0.2.1", "r1");
+  auto consumer = StartAsking();
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  Run();
+  EXPECT_EQ(hosts_.asked, std::vector<std::string>{"192.0.2.1"});
+  PutLocalInstance("192.0.2.2", "r1");
+  executor_->AdvanceAndRun(absl::Milliseconds(300));
+  EXPECT_EQ(hosts_.asked, (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
+  EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
+}
+
 // TC-11
 TEST_F(AdversityTest, AnInstanceThatHasWithdrawnItsServicesIsNotBelieved) {
   hosts_.answers.emplace("192.0.2.1", DocumentOf("r1", true));
