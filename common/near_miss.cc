@@ -40,7 +40,9 @@ size_t Edits(absl::string_view a, absl::string_view b) {
 }
 
 // Of a short name half of it would be another word: `time` is no `side`.
-size_t Allowed(absl::string_view known) { return known.size() <= 4 ? 1 : kMaxEdits; }
+size_t Allowed(absl::string_view a, absl::string_view b) {
+  return std::min(a.size(), b.size()) <= 4 ? 1 : kMaxEdits;
+}
 
 std::string Quoted(absl::string_view key) {
   return absl::StrCat("'", absl::CHexEscape(key.substr(0, 100)), "'");
@@ -55,7 +57,7 @@ absl::string_view NearMiss(absl::string_view key, const std::vector<absl::string
     if (name == key) return name;
     if (std::max(name.size(), key.size()) - std::min(name.size(), key.size()) > kMaxEdits) continue;
     const size_t edits = Edits(key, name);
-    if (edits > Allowed(name) || edits >= fewest) continue;
+    if (edits > Allowed(key, name) || edits >= fewest) continue;
     fewest = edits;
     nearest = name;
   }

@@ -308,10 +308,10 @@ TEST_F(TimedAskPoolTest, WaitingForAThreadMakesNobodyLate) {
   auto before = Ask("before", Service::kLooksUp, absl::Hours(1));
   ASSERT_TRUE(before->Begun());
   auto hung = Ask("hung", Service::kHangs);
-  executor_.AdvanceAndRun(absl::Seconds(3));
+  executor_.AdvanceAndRun(absl::Milliseconds(3750));
   before->Release();
   ASSERT_TRUE(hung->Begun());
-  executor_.AdvanceAndRun(absl::Seconds(1));
+  executor_.AdvanceAndRun(absl::Milliseconds(250));
   EXPECT_TRUE(absl::IsDeadlineExceeded(answers_["hung"])) << answers_["hung"];
   EXPECT_EQ(pool_->late(), 0u);
 }

@@ -172,7 +172,7 @@ TEST_F(DubboMetadataFetcherTest, AsksAServer) {
   EXPECT_EQ(answer->revision, "r1");
   EXPECT_EQ(answer->services, InfoOf("r1").services);
   const auto unknown = Ask(instance, "r2");
-  EXPECT_TRUE(absl::IsUnavailable(unknown.status())) << unknown.status();
+  EXPECT_TRUE(absl::IsNotFound(unknown.status())) << unknown.status();
   EXPECT_THAT(std::string(unknown.status().message()), HasSubstr("status 70"));
   // Another application at that address.
   ServiceInstance other = instance;
