@@ -3,21 +3,57 @@
 #define SIGNPOST_TESTS_TOOLS_CLI_CLI_FIXTURE_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
 #include <memory>
-#include <sstream>
+#include <ostream>
+#include <streambuf>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "signpost/client/client.h"
 #include "signpost/client/plugins/memory.h"
+#include "signpost/common/clock.h"
 #include "signpost/common/json.h"
+#include "signpost/common/mutex.h"
 #include "signpost/tools/cli/arguments.h"
 #include "signpost/tools/cli/commands.h"
 
 namespace signpost::cli {
+
+// A stream that a test may read while the command's own threads write.
+class SharedText final : public std::ostream {
+ public:
+  SharedText() : std::ostream(nullptr) { rdbuf(&buffer_); }
+
+  std::string str() const {
+    MutexLock lock(buffer_.mutex);
+    return buffer_.text;
+  }
+  void str(const std::string& text) {
+    MutexLock lock(buffer_.mutex);
+    buffer_.text = text;
+  }
+
+ private:
+  struct Buffer final : std::streambuf {
+    int overflow(int c) override {
+      MutexLock lock(mutex);
+      if (c != traits_type::eof()) text.push_back(static_cast<char>(c));
+      return 0;
+    }
+    std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+      MutexLock lock(mutex);
+      text.append(bytes, static_cast<size_t>(count));
+      return count;
+    }
+    mutable Mutex mutex;
+    std::string text ABSL_GUARDED_BY(mutex);
+  };
+  Buffer buffer_;
+};
 
 class CliTest : public testing::Test {
  protected:
@@ -53,6 +89,16 @@ class CliTest : public testing::Test {
     return RunCommand(call);
   }
 
+  // Whether the command has said something by now, or does so soon.
+  bool Says(const std::string& text) {
+    const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(20);
+    while (out_.str().find(text) == std::string::npos) {
+      if (Clock::Real().MonotonicNow() > end) return false;
+      usleep(5000);
+    }
+    return true;
+  }
+
   Json Document() {
     auto json = Json::Parse(out_.str());
     EXPECT_TRUE(json.ok()) << json.status() << ": " << out_.str();
@@ -61,8 +107,8 @@ class CliTest : public testing::Test {
 
   RegistryFactories registries_{"registry"};
   std::string registry_;
-  std::ostringstream out_;
-  std::ostringstream err_;
+  SharedText out_;
+  SharedText err_;
   std::function<bool(absl::Duration)> wait_for_stop_ = [](absl::Duration) { return true; };
 };
 

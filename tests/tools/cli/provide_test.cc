@@ -101,15 +101,14 @@ TEST_F(ProvideTest, RegisterModeChoosesTheLevels) {
 TEST_F(ProvideTest, EachServiceAtEachAddressIsOneInstance) {
   auto keeper = Provider("other", {"tri://192.0.2.9:1/org.example.Other?methods=x"});
   wait_for_stop_ = [&](absl::Duration) {
-    std::ostringstream out;
-    out.swap(out_);
+    const std::string before = out_.str();
     for (const std::string service : {"org.example.Echo", "g/org.example.Stock"}) {
       EXPECT_EQ(Run({"resolve", service}), kDone) << err_.str();
       EXPECT_THAT(out_.str(), HasSubstr("192.0.2.1:50051"));
       EXPECT_THAT(out_.str(), HasSubstr("192.0.2.1:20880"));
     }
     EXPECT_EQ(Run({"instances", "shop", "--json"}), kDone) << err_.str();
-    out.swap(out_);
+    out_.str(before);
     return true;
   };
   ASSERT_EQ(Run({"provide", "--app=shop", "--service=org.example.Echo",
