@@ -3,7 +3,6 @@
 #define SIGNPOST_TESTS_TOOLS_CLI_CLI_FIXTURE_H_
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "signpost/client/client.h"
 #include "signpost/client/plugins/memory.h"
 #include "signpost/common/clock.h"
@@ -36,20 +36,33 @@ class SharedText final : public std::ostream {
     MutexLock lock(buffer_.mutex);
     buffer_.text = text;
   }
+  // Whether `text` is there by now, or is so within `timeout`.
+  bool Await(const std::string& text, absl::Duration timeout) {
+    const absl::Duration end = Clock::Real().MonotonicNow() + timeout;
+    MutexLock lock(buffer_.mutex);
+    while (buffer_.text.find(text) == std::string::npos) {
+      if (Clock::Real().MonotonicNow() > end) return false;
+      buffer_.changed.WaitFor(buffer_.mutex, absl::Milliseconds(100));
+    }
+    return true;
+  }
 
  private:
   struct Buffer final : std::streambuf {
     int overflow(int c) override {
       MutexLock lock(mutex);
       if (c != traits_type::eof()) text.push_back(static_cast<char>(c));
+      changed.SignalAll();
       return 0;
     }
     std::streamsize xsputn(const char* bytes, std::streamsize count) override {
       MutexLock lock(mutex);
       text.append(bytes, static_cast<size_t>(count));
+      changed.SignalAll();
       return count;
     }
     mutable Mutex mutex;
+    CondVar changed;
     std::string text ABSL_GUARDED_BY(mutex);
   };
   Buffer buffer_;
@@ -90,14 +103,7 @@ class CliTest : public testing::Test {
   }
 
   // Whether the command has said something by now, or does so soon.
-  bool Says(const std::string& text) {
-    const absl::Duration end = Clock::Real().MonotonicNow() + absl::Seconds(20);
-    while (out_.str().find(text) == std::string::npos) {
-      if (Clock::Real().MonotonicNow() > end) return false;
-      usleep(5000);
-    }
-    return true;
-  }
+  bool Says(const std::string& text) { return out_.Await(text, absl::Seconds(20)); }
 
   Json Document() {
     auto json = Json::Parse(out_.str());
