@@ -163,6 +163,9 @@ TEST_F(NegotiationTest, CancelReachesTheCall) {
   Ask(ServiceVersion::kV2);
   question_->Cancel();
   EXPECT_TRUE(call_->cancelled);
+  // A call that was cancelled still says so, which lets the question go.
+  call_->Answer(absl::CancelledError("gave up"));
+  EXPECT_TRUE(answer_.has_value());
 }
 
 // The question lives until it has answered, whoever asked.
