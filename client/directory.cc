@@ -214,15 +214,14 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
     view->unready = view->choices.front().Unready();  // as Pick
     view->known = true;
     AddressDelta delta = Serve(serving, view->addresses);
-    if (served_->empty()) {
+    if (view->addresses.list->empty()) {
       view->addresses.state = NothingServes(view->choices);
     } else if (view->addresses.state.ok()) {
       view->addresses.state = std::move(others);
     }
     ServiceAddresses told = view->addresses;
     told.delta = std::move(delta);
-    const bool news = told_.list != told.list || !told.delta.empty() || told_.state != told.state ||
-                      told_.apps != told.apps || told_.kept != told.kept;
+    const bool news = !told.Repeats(told_);
     told_ = view->addresses;
     {
       MutexLock lock(mutex_);
@@ -242,7 +241,7 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
     const RoutedAddresses& first = *serving.front();
     addresses = first.addresses;
     addresses.delta = AddressDelta();
-    const std::shared_ptr<const AddressList> before = std::exchange(served_, addresses.list);
+    const auto before = told_.list != nullptr ? told_.list : AddressList::Empty();
     std::vector<Endpoint> wanted;
     if (serving.size() > 1) {
       std::set<std::string> apps;
@@ -257,16 +256,14 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
       addresses.apps.assign(apps.begin(), apps.end());
       AddressDelta delta = before->DiffTo(wanted);
       if (delta.empty()) {
-        delta.to_version = before->version();
-        served_ = before;
+        addresses.list = before;
       } else {
-        served_ = before->Apply(delta);
-        delta.to_version = served_->version();
+        addresses.list = before->Apply(delta);
       }
-      addresses.list = served_;
+      delta.to_version = addresses.list->version();
       return delta;
     }
-    if (before == served_) {
+    if (before == addresses.list) {
       AddressDelta none;
       none.from_version = none.to_version = before->version();
       return none;
@@ -275,9 +272,9 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
     if (before == first.before && before->version() == first.addresses.delta.from_version) {
       return first.addresses.delta;
     }
-    served_->ForEach([&wanted](const Endpoint& endpoint) { wanted.push_back(endpoint); });
+    addresses.list->ForEach([&wanted](const Endpoint& endpoint) { wanted.push_back(endpoint); });
     AddressDelta delta = before->DiffTo(wanted);
-    delta.to_version = served_->version();
+    delta.to_version = addresses.list->version();
     return delta;
   }
 
@@ -320,8 +317,7 @@ class Directory::State final : public std::enable_shared_from_this<Directory::St
   const AddressRouting::Parts routing_;
   std::vector<std::shared_ptr<AddressSource>> sources_;  // not changed after Start
   // Of the control executor.
-  std::shared_ptr<const AddressList> served_ = AddressList::Empty();
-  ServiceAddresses told_;  // last, without the delta
+  ServiceAddresses told_;  // last, without the delta; no list: nothing yet
   std::list<std::shared_ptr<Listener>> listeners_;
   std::vector<Waiter> waiters_;
   uint64_t last_waiter_ = 0;

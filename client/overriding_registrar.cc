@@ -147,34 +147,20 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     Log(LogLevel::kInfo,
         absl::StrCat("override rules: ", before.ToString(), " becomes ", wanted.ToString()));
     exported->leaving.push_back(before);
-    registrar_->Register(wanted, CallOptions(),
-                         [weak = weak_from_this(), held = std::weak_ptr<Export>(exported),
-                          wanted](const absl::Status& status) {
-                           auto self = weak.lock();
-                           auto exported = held.lock();
-                           if (self == nullptr || exported == nullptr) return;
-                           // The next one's answer is for all that leave.
-                           if (exported->registered != wanted) return;
-                           self->OnChanged(*exported, status);
-                         });
+    // The oldest of them is there.
+    const Url there = exported->leaving.front();
+    Put(exported, there, CallOptions(),
+        [weak = weak_from_this(), held = std::weak_ptr<Export>(exported), wanted,
+         there](const absl::Status&) {
+          auto self = weak.lock();
+          auto exported = held.lock();
+          if (self == nullptr || exported == nullptr) return;
+          // Else another change came, and its answer is for all that leave. An error that is not
+          // final: the registrar goes on trying on its own, and deletes nothing before.
+          if (exported->registered != wanted && exported->registered != there) return;
+          self->TakeOff(std::exchange(exported->leaving, {}));
+        });
   }
-
-  // The answer to a change. An error that is not final: the registrar goes on trying on its own,
-  // and deletes nothing before.
-  void OnChanged(Export& exported, const absl::Status& status) {
-    std::vector<Url> leaving = std::exchange(exported.leaving, {});
-    if (IsFinal(status) && !leaving.empty()) {
-      Log(LogLevel::kWarning,
-          absl::StrCat("override rules: ", exported.registered->ToString(),
-                       " cannot be registered, the one before stays: ", status.message()));
-      // The oldest is the one that is there.
-      std::swap(*exported.registered, leaving.front());
-      registrar_->Register(*exported.registered, CallOptions(), [](const absl::Status&) {});
-    }
-    TakeOff(std::move(leaving));
-  }
-
-  static bool IsFinal(const absl::Status& status) { return !status.ok() && !IsRetryable(status); }
 
   void TakeOff(std::vector<Url> urls) {
     for (const Url& url : urls) {
@@ -209,36 +195,38 @@ class OverridingRegistrar::State : public std::enable_shared_from_this<State> {
     exported->registered = *exported->wanted;
     // Even if all have given up: it is to be registered.
     if (exported->waiting.empty()) {
-      Try(exported, CallOptions(), [](const absl::Status&) {});
+      Put(exported, exported->original, CallOptions(), [](const absl::Status&) {});
     }
     for (auto& [id, waiting] : std::exchange(exported->waiting, {})) {
       Release(waiting);
       waiting.options.timeout = waiting.end - executor_->clock().MonotonicNow();
-      Try(exported, waiting.options, std::move(waiting.done));
+      Put(exported, exported->original, waiting.options, std::move(waiting.done));
     }
   }
 
-  // Registers it first; as it was exported, if what rules made of it can never be registered.
-  void Try(const std::shared_ptr<Export>& exported, const CallOptions& options, DoneCallback done) {
+  // Registers what `exported` is to be registered as; `instead`, if that can never be.
+  void Put(const std::shared_ptr<Export>& exported, const Url& instead, const CallOptions& options,
+           DoneCallback done) {
     const Url tried = *exported->registered;
     registrar_->Register(
         tried, options,
-        [weak = weak_from_this(), held = std::weak_ptr<Export>(exported), tried, options,
+        [weak = weak_from_this(), held = std::weak_ptr<Export>(exported), tried, instead, options,
          done = std::move(done)](absl::Status status) mutable {
           auto self = weak.lock();
           auto exported = held.lock();
-          if (self == nullptr || exported == nullptr || !IsFinal(status) ||
-              tried == exported->original) {
+          const bool final = !status.ok() && !IsRetryable(status);
+          if (self == nullptr || exported == nullptr || !final || tried == instead) {
             return std::move(done)(std::move(status));
           }
-          if (exported->registered == tried) {
+          const bool first = exported->registered == tried;
+          if (first) {
             Log(LogLevel::kWarning,
-                absl::StrCat("override rules: ", tried.ToString(),
-                             " cannot be registered, it stays as exported: ", status.message()));
-            exported->registered = exported->original;
-            self->TakeOff({tried});
+                absl::StrCat("override rules: ", tried.ToString(), " cannot be registered, ",
+                             instead.ToString(), " is: ", status.message()));
+            exported->registered = instead;
           }
           self->registrar_->Register(*exported->registered, options, std::move(done));
+          if (first) self->TakeOff({tried});
         });
   }
 

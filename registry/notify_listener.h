@@ -27,6 +27,12 @@ struct ServiceAddresses {
   // metadata for a revision.
   absl::Status state;
   bool kept = false;  // the registry names none any more; empty protection keeps the old ones
+
+  // Whether this tells whoever heard `before` nothing. A `before` without a list was never told.
+  bool Repeats(const ServiceAddresses& before) const {
+    return list == before.list && delta.empty() && state == before.state && apps == before.apps &&
+           kept == before.kept;
+  }
 };
 
 class NotifyListener {

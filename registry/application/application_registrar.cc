@@ -7,15 +7,13 @@
 #include "absl/time/time.h"
 #include "signpost/common/log.h"
 #include "signpost/common/status.h"
+#include "signpost/registry/return_pace.h"
 
 namespace signpost::application_internal {
 namespace {
 
 // One step of a run against the centre.
 constexpr absl::Duration kStepTimeout = absl::Seconds(5);
-
-// Within it, evenly, what is probably still there is looked at.
-constexpr BackoffOptions kLookDelay = {absl::Milliseconds(500), absl::Milliseconds(500), 1.0, 1.0};
 
 }  // namespace
 
@@ -31,7 +29,7 @@ ApplicationRegistrar::ApplicationRegistrar(Executor& executor, RegistryCentre& c
       start_ms_(absl::ToUnixMillis(executor.clock().WallNow())),
       collector_(options_.app),
       backoff_(options_.retry),
-      look_delay_(kLookDelay) {}
+      look_delay_(registry_internal::kLookDelay) {}
 
 ApplicationRegistrar::~ApplicationRegistrar() { Close(); }
 
@@ -244,7 +242,7 @@ void ApplicationRegistrar::PublishMappings() {
   }
   if (missing.empty()) return WriteInstance();
   mappings_left_ = missing.size();
-  const size_t first = std::min(missing.size(), kWindow);
+  const size_t first = std::min(missing.size(), registry_internal::kCallWindow);
   to_map_.assign(missing.begin() + static_cast<ptrdiff_t>(first), missing.end());
   missing.resize(first);
   for (const std::string& name : missing) Map(name);

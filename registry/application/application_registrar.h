@@ -4,8 +4,7 @@
 // Desired state is what is exported; a run writes all of it, in the order document, mapping,
 // instance, so that nobody finds an instance that cannot be resolved. What fails is tried again
 // with back-off until it holds. A new session writes the instance again, at once; after a gap in
-// the same session all is looked at after a short random delay, for all processes come back at the
-// same time. So many calls are under way together as kWindow says, and no more.
+// the same session all is looked at again, at the pace of registry/return_pace.h.
 //
 // Threads: all on the control executor, except registered() (any thread) and Close once the guard
 // is closed. Ownership: what the constructor takes must outlive this.
@@ -53,8 +52,6 @@ class ApplicationRegistrar {
   void Close();
 
   RegisteredState registered() const;
-
-  static constexpr size_t kWindow = 64;
 
  private:
   enum class Wish { kRegister, kUnregister, kUnregisterAll };

@@ -43,7 +43,8 @@ void InstanceWatch::Start() {
 bool InstanceWatch::settled() const {
   if (!heard()) return false;
   for (const auto& [name, revision] : revisions_) {
-    if (!revision->settled()) return false;
+    // One that its last instance has just left is asked for by nobody.
+    if (!revision->members.empty() && !revision->settled()) return false;
   }
   return true;
 }

@@ -231,25 +231,19 @@ AddressDelta ServiceSubscription::TakeDelta() {
 }
 
 void ServiceSubscription::Publish() {
-  if (stopped_ || (!notified_ && !Settled())) return;
+  if (stopped_ || (told_.list == nullptr && !Settled())) return;
   ServiceAddresses news;
   news.state = FindBrokenLink();
   news.apps.assign(apps_.begin(), apps_.end());
   news.kept = MustKeepOld();
   if (!news.kept) news.delta = TakeDelta();
   news.delta.from_version = list_->version();
-  if (!news.delta.empty()) {
-    list_ = list_->Apply(news.delta);
-  } else if (notified_ && news.state == told_state_ && news.apps == told_apps_ &&
-             news.kept == told_kept_) {
-    return;
-  }
+  if (!news.delta.empty()) list_ = list_->Apply(news.delta);
   news.delta.to_version = list_->version();
   news.list = list_;
-  notified_ = true;
-  told_state_ = news.state;
-  told_apps_ = news.apps;
-  told_kept_ = news.kept;
+  if (news.Repeats(told_)) return;
+  told_ = news;
+  told_.delta = AddressDelta();
   notify_(news);
 }
 

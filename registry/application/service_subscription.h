@@ -68,11 +68,8 @@ class ServiceSubscription final : public InstanceWatch::Listener,
   std::map<std::string, Address> addresses_;             // by identity
   std::map<InstanceKey, std::set<std::string>> claims_;  // what each instance claims
   std::set<std::string> dirty_;                          // identities to be published
-  bool notified_ = false;
   std::shared_ptr<const AddressList> list_ = AddressList::Empty();
-  std::vector<std::string> told_apps_;
-  bool told_kept_ = false;
-  absl::Status told_state_;
+  ServiceAddresses told_;  // last, without the delta
 };
 
 }  // namespace signpost::application_internal

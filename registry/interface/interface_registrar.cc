@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "signpost/common/log.h"
 #include "signpost/common/status.h"
+#include "signpost/registry/return_pace.h"
 #include "signpost/registry/store/store_centre.h"
 
 namespace signpost::interface_internal {
@@ -17,9 +18,6 @@ namespace {
 
 // One call to the centre.
 constexpr absl::Duration kStepTimeout = absl::Seconds(5);
-
-// Within it, evenly, what is probably still there is looked at.
-constexpr BackoffOptions kLookDelay = {absl::Milliseconds(500), absl::Milliseconds(500), 1.0, 1.0};
 
 absl::Status Overtaken(const Url& url, absl::string_view by) {
   return absl::CancelledError(absl::StrCat(url.ToString(), ": it is ", by, " meanwhile"));
@@ -38,7 +36,7 @@ InterfaceRegistrar::InterfaceRegistrar(Executor& executor, RegistryCentre& centr
       ttl_(SessionTtl(centre.url())),
       mark_(absl::StrCat("signpost ", absl::ToUnixMillis(executor.clock().WallNow()))),
       backoff_(options_.retry),
-      look_delay_(kLookDelay),
+      look_delay_(registry_internal::kLookDelay),
       pending_(executor, guard) {}
 
 InterfaceRegistrar::~InterfaceRegistrar() { Close(); }
@@ -266,7 +264,7 @@ bool InterfaceRegistrar::MustBeWrittenFirst(const std::string& folder) const {
 }
 
 bool InterfaceRegistrar::BeginCall(Node& node) {
-  if (under_way_ < kWindow) {
+  if (under_way_ < registry_internal::kCallWindow) {
     ++under_way_;
     node.busy = true;
     return true;
@@ -282,7 +280,7 @@ void InterfaceRegistrar::EndCall(Node& node) {
 
 void InterfaceRegistrar::StepQueued() {
   if (guard_.closed() || std::exchange(stepping_queue_, true)) return;
-  while (!queue_.empty() && under_way_ < kWindow) {
+  while (!queue_.empty() && under_way_ < registry_internal::kCallWindow) {
     const std::string path = std::move(queue_.front());
     queue_.pop_front();
     auto it = nodes_.find(path);

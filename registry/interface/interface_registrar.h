@@ -1,8 +1,6 @@
 // Provider side of the interface level: URLs that must be there -> nodes. Private to this folder.
 //
-// When the centre is back, what a lost session took is written at once, and what is probably still
-// there is looked at after a short random delay, for all processes come back at the same time. So
-// many calls are under way together as kWindow says, and no more.
+// When the centre is back it returns at the pace of registry/return_pace.h.
 //
 // Threads: all on the control executor, except paths() (any thread) and Close once the guard is
 // closed. Ownership: what the constructor takes must outlive this.
@@ -51,8 +49,6 @@ class InterfaceRegistrar {
   // Nodes that are written as far as is known, sorted; one each, even if they differ in secrets
   // alone.
   std::vector<std::string> paths() const;
-
-  static constexpr size_t kWindow = 64;
 
  private:
   struct Node {

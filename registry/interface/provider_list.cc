@@ -144,25 +144,19 @@ void ProviderList::Publish() {
   news.kept = KeepsOld();
   if (news.kept) {
     // Whose addresses they are has not changed either.
-    news.apps = told_apps_;
+    news.apps = told_.apps;
   } else {
     news.apps.reserve(apps_.size());
     for (const auto& [app, count] : apps_) news.apps.push_back(app);
     news.delta = TakeDelta();
   }
   news.delta.from_version = list_->version();
-  if (!news.delta.empty()) {
-    list_ = list_->Apply(news.delta);
-  } else if (notified_ && news.state == told_state_ && news.kept == told_kept_ &&
-             news.apps == told_apps_) {
-    return;
-  }
+  if (!news.delta.empty()) list_ = list_->Apply(news.delta);
   news.delta.to_version = list_->version();
   news.list = list_;
-  notified_ = true;
-  told_state_ = news.state;
-  told_kept_ = news.kept;
-  told_apps_ = news.apps;
+  if (news.Repeats(told_)) return;
+  told_ = news;
+  told_.delta = AddressDelta();
   notify_(news);
 }
 

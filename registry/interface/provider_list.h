@@ -67,11 +67,8 @@ class ProviderList final : public InterfaceSubscription, public CategoryWatch::L
   std::map<std::string, Address> addresses_;  // by identity
   std::map<std::string, size_t> apps_;        // and how many nodes name it
   std::set<std::string> dirty_;               // identities to be published
-  bool notified_ = false;
   std::shared_ptr<const AddressList> list_ = AddressList::Empty();
-  std::vector<std::string> told_apps_;
-  absl::Status told_state_;
-  bool told_kept_ = false;
+  ServiceAddresses told_;  // last, without the delta
 };
 
 }  // namespace signpost::interface_internal

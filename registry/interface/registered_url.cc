@@ -39,14 +39,35 @@ constexpr absl::string_view kLeftOut[] = {"monitor",
                                           "corethreads",
                                           "threads"};
 
-constexpr absl::string_view kSimplifiedProvider[] = {
-    "application", "codec", "exchanger", "serialization", "prefer.serialization", "cluster",
-    "connections", "deprecated", "group", "loadbalance", "mock", "path", "timeout", "token",
-    "version", "warmup", "weight", "dubbo", "release", "side", "ipv6", "serialize.packable.factory",
-    "auth", "authenticator", "username", "password",
-    // Not in Dubbo's list: there a rule that takes
-    // a provider out would be lost.
-    "disabled", "enabled"};
+// The last two are not in Dubbo's list: there a rule that takes a provider out would be lost.
+constexpr absl::string_view kSimplifiedProvider[] = {"application",
+                                                     "codec",
+                                                     "exchanger",
+                                                     "serialization",
+                                                     "prefer.serialization",
+                                                     "cluster",
+                                                     "connections",
+                                                     "deprecated",
+                                                     "group",
+                                                     "loadbalance",
+                                                     "mock",
+                                                     "path",
+                                                     "timeout",
+                                                     "token",
+                                                     "version",
+                                                     "warmup",
+                                                     "weight",
+                                                     "dubbo",
+                                                     "release",
+                                                     "side",
+                                                     "ipv6",
+                                                     "serialize.packable.factory",
+                                                     "auth",
+                                                     "authenticator",
+                                                     "username",
+                                                     "password",
+                                                     "disabled",
+                                                     "enabled"};
 
 constexpr absl::string_view kSimplifiedConsumer[] = {"application", "version", "group", "dubbo",
                                                      "release"};

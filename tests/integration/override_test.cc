@@ -19,13 +19,6 @@
 namespace signpost {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
-using testing::StartsWith;
-using testing::UnorderedElementsAre;
-
 // TC-35.
 TEST_F(DualModeTest, OverridesOfTheRegistryChangeTheRegisteredUrlAndAreTakenBack) {
   auto provider = Provide("shop", "tri://127.0.0.1:24021/a.A?methods=x&weight=100", Registry());

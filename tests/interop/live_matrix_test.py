@@ -19,6 +19,8 @@ What the peers do, by experiment with Dubbo Java 3.3.6 and dubbo-go 3.3.2:
 - dubbo-go finds the tag rules of a provider by the parameter `application` of
   its address. At the application level it has that from the metadata's service
   only; where it is missing, it takes the consumer's own.
+- A dubbo-go consumer of the interface level may keep the address of a node that goes right after another
+  one of the same folder (4 of 10 runs in which 4 providers left at once), for as long as nothing else happens.
 - A dubbo-go provider on ::1 fails at the interface level, since it writes the
   address without brackets; at the application level it also does, and we read it.
 """
@@ -153,12 +155,15 @@ class ConsumerCase:
                 problems += self.wrong(row, row.get("model", models[0]), service)
         self.assertEqual("\n".join(problems), "")
 
-        for process in {self.processes[address] for address in leave}:
+        # One after the other, or dubbo-go may miss one.
+        for process in {self.processes[address]: None for address in leave}:
             process.child.send_signal(signal.SIGTERM)
-        for listed in self.listed.values():
-            listed.difference_update(leave)
-        for service, protocol, models, consumer in running:
-            wait(service, protocol, models, consumer, QUICK)
+            before = [self.wanted(service, protocol, models) for service, protocol, models, _ in running]
+            for listed in self.listed.values():
+                listed.difference_update([address for address in leave if self.processes[address] is process])
+            for (service, protocol, models, consumer), had in zip(running, before):
+                if self.wanted(service, protocol, models) != had:
+                    wait(service, protocol, models, consumer, QUICK)
 
 
 class JavaConsumer(ConsumerCase, unittest.TestCase):

@@ -205,7 +205,7 @@ InterfaceProviders Session::ListProviders() {
   EndpointTable table;
   InterfaceRegistry registry(client_->executor(), client_->centre(), table,
                              InterfaceRegistryOptions());
-  // One watch each: that of all interfaces says nothing until every folder can be read.
+  // One watch each: that of all interfaces says nothing until every folder has answered.
   std::vector<Subscription> watches;
   watches.reserve(names->size());
   for (const std::string& name : *names) {

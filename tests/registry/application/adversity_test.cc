@@ -201,6 +201,22 @@ TEST_F(AdversityTest, TheNextInstanceIsAskedWhenItComes) {
   EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
 }
 
+// A provider that ends while its first question is out: nobody answers that one, and nobody need.
+TEST_F(AdversityTest, WhoLeavesBeforeItAnsweredIsNotWaitedFor) {
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutLocalInstance("192.0.2.1", "r1");
+  auto consumer = StartAsking();
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  Run();
+  ASSERT_EQ(hosts_.asked, std::vector<std::string>{"192.0.2.1"});
+  ASSERT_EQ(listener->count, 0);
+  Delete("/services/shop/192.0.2.1:20880");
+  Run();
+  EXPECT_EQ(listener->count, 1);
+  EXPECT_EQ(listener->last.state, absl::NotFoundError("no instance of shop for org.example.Echo"));
+}
+
 // Keeps what its watches tell until it may speak.
 class PausingStore final : public ForwardingStore {
  public:

@@ -13,6 +13,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "signpost/registry/return_pace.h"
 #include "tests/registry/application/application_test.h"
 #include "tests/support/forwarding_store.h"
 
@@ -230,7 +231,7 @@ TEST_F(ApplicationRegistrarTest, ManyMappingsAreWrittenAWindowAtATime) {
   }
   EXPECT_EQ(Names("/dubbo/mapping").size(), kMany);
   EXPECT_GT(store_->most, 1u);
-  EXPECT_LE(store_->most, ApplicationRegistrar::kWindow);
+  EXPECT_LE(store_->most, registry_internal::kCallWindow);
 }
 
 TEST_F(ApplicationRegistrarTest, WhatIsProbablyThereIsLookedAtAfterAWhileWhatIsLostAtOnce) {

@@ -10,6 +10,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/registry/interface/interface_registrar.h"
+#include "signpost/registry/return_pace.h"
 #include "tests/registry/interface/interface_test.h"
 #include "tests/support/forwarding_store.h"
 
@@ -83,14 +84,14 @@ TEST_F(RegistrarReturnTest, NeverMoreThanAWindowOfCallsIsUnderWay) {
   executor_->RunUntilIdle();
   EXPECT_EQ(done, kMany);
   EXPECT_EQ(Nodes().size(), kMany);
-  EXPECT_EQ(store.most, InterfaceRegistrar::kWindow);
+  EXPECT_EQ(store.most, registry_internal::kCallWindow);
 
   // Lost: no time passes before they are there again.
   store.most = 0;
   local_->ExpireSession(handle);
   executor_->RunUntilIdle();
   EXPECT_EQ(Nodes().size(), kMany);
-  EXPECT_EQ(store.most, InterfaceRegistrar::kWindow);
+  EXPECT_EQ(store.most, registry_internal::kCallWindow);
 
   // Probably there: looked at after a while, which is not the same for all processes.
   store.most = store.reads = 0;
@@ -101,7 +102,7 @@ TEST_F(RegistrarReturnTest, NeverMoreThanAWindowOfCallsIsUnderWay) {
   EXPECT_EQ(store.reads, 0u);
   executor_->AdvanceAndRun(absl::Milliseconds(500));
   EXPECT_EQ(store.reads, kMany);
-  EXPECT_EQ(store.most, InterfaceRegistrar::kWindow);
+  EXPECT_EQ(store.most, registry_internal::kCallWindow);
 
   store.most = 0;
   done = 0;
@@ -109,7 +110,7 @@ TEST_F(RegistrarReturnTest, NeverMoreThanAWindowOfCallsIsUnderWay) {
   executor_->RunUntilIdle();
   EXPECT_EQ(done, 1u);
   EXPECT_EQ(Nodes(), Texts{});
-  EXPECT_EQ(store.most, InterfaceRegistrar::kWindow);
+  EXPECT_EQ(store.most, registry_internal::kCallWindow);
 }
 
 TEST_F(RegistrarReturnTest, WhatIsNotWrittenYetDoesNotWaitWithTheRest) {
