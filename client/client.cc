@@ -111,7 +111,8 @@ absl::StatusOr<ServedMetadata> ServeMetadata(const ClientOptions& options, const
   served.published = std::make_shared<PublishedMetadata>(options.app, clock);
   for (const MetadataProtocol* protocol : *serving) {
     const bool first = served.servers.empty();
-    auto server = protocol->server(served.published, first ? options.metadata_service.port : 0);
+    auto server = protocol->server(served.published, options.metadata_service.host,
+                                   first ? options.metadata_service.port : 0);
     const std::string where = absl::StrCat("metadata service by protocol '", protocol->name, "'");
     if (!server.ok()) return Annotate(server.status(), where);
     if (first && (*server)->InstanceMetadata().empty()) {

@@ -22,9 +22,9 @@ struct MetadataProtocol {
   std::string name;  // as in url-params: `dubbo`, `tri`, `thrift`
   // Asks others; callbacks on the executor, which outlives it.
   std::function<std::unique_ptr<MetadataFetcher>(Executor&)> fetcher;
-  // Answers others, on `port` unless 0. May be empty: this one only asks.
+  // Answers others, on `host` unless "", `port` unless 0. May be empty: this one only asks.
   std::function<absl::StatusOr<std::unique_ptr<MetadataServer>>(
-      std::shared_ptr<const MetadataService>, uint16_t port)>
+      std::shared_ptr<const MetadataService>, const std::string& host, uint16_t port)>
       server;
 };
 
@@ -33,6 +33,9 @@ struct MetadataServiceOptions {
   // Names of the protocols that it answers by. The instance names the first one, so that is the one
   // that others ask by; the more, the more ports. Default: the first that has a server
   std::vector<std::string> protocols;
+  // To listen on. Anybody who reaches it may ask. Default: "", what the plug-in says, else all
+  // addresses of this machine
+  std::string host;
   // Of the first one. Default: 0, what the plug-in says, else any that is free
   uint16_t port = 0;
 };

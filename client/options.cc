@@ -39,6 +39,7 @@ constexpr const char* kKeys[] = {
     "dubbo.application.environment",
     "dubbo.application.metadata-type",
     "dubbo.application.metadata-service-protocol",
+    "dubbo.application.metadata-service-host",
     "dubbo.application.metadata-service-port",
     "dubbo.application.register-mode",
     "dubbo.application.migration.step",
@@ -185,7 +186,7 @@ class Loader {
     if (status.ok()) status = Registry(options.registry);
     if (status.ok()) status = Address(options.address);
     if (status.ok()) status = Advertised(environment, options.address);
-    if (status.ok()) status = Balancer(options.balancer);
+    if (status.ok()) status = TextUnlessSet("dubbo.consumer.loadbalance", options.balancer);
     if (status.ok()) status = Migration(options.migration);
     return status;
   }
@@ -225,13 +226,12 @@ class Loader {
   }
 
   absl::Status Served(MetadataServiceOptions& service) const {
-    const Setting* names = Find("dubbo.application.metadata-service-protocol");
-    if (service.protocols.empty() && names != nullptr) {
-      if (!names->fault.ok()) return names->fault;
-      service.protocols = absl::StrSplit(names->value, absl::ByAnyChar(", "), absl::SkipEmpty());
-    }
+    std::string names = absl::StrJoin(service.protocols, ",");
+    absl::Status status = TextUnlessSet("dubbo.application.metadata-service-protocol", names);
+    service.protocols = absl::StrSplit(names, absl::ByAnyChar(", "), absl::SkipEmpty());
+    status.Update(TextUnlessSet("dubbo.application.metadata-service-host", service.host));
     const Setting* at = Find("dubbo.application.metadata-service-port");
-    if (service.port != 0 || at == nullptr) return absl::OkStatus();
+    if (!status.ok() || service.port != 0 || at == nullptr) return status;
     return at->fault.ok() ? Port(*at, service.port) : at->fault;
   }
 
@@ -244,11 +244,11 @@ class Loader {
     return absl::OkStatus();
   }
 
-  absl::Status Balancer(std::string& balancer) const {
-    const Setting* name = Find("dubbo.consumer.loadbalance");
-    if (!balancer.empty() || name == nullptr) return absl::OkStatus();
-    balancer = name->value;
-    return name->fault;
+  absl::Status TextUnlessSet(const char* key, std::string& value) const {
+    const Setting* setting = Find(key);
+    if (!value.empty() || setting == nullptr) return absl::OkStatus();
+    value = setting->value;
+    return setting->fault;
   }
 
   absl::Status Labels(std::map<std::string, std::string>& labels) const {

@@ -6,7 +6,6 @@
 #include "absl/time/time.h"
 #include "signpost/client/client.h"
 #include "signpost/client/plugins/builtins.h"
-#include "signpost/client/plugins/thrift_metadata.h"
 
 int main(int argc, char** argv) {
   if (argc < 2) {
@@ -19,7 +18,7 @@ int main(int argc, char** argv) {
   options.app = "greeting-consumer";
   options.registry = argv[1];
   // Asks providers that keep their metadata themselves (storage type `local`).
-  options.metadata_protocols = {signpost::ThriftMetadata()};
+  options.metadata_protocols = signpost::BuiltinMetadataProtocols();
   auto client = signpost::Client::Create(options, registries);
   if (status.ok()) status = client.status();
   if (!status.ok()) {

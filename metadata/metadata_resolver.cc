@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "signpost/common/gate.h"
 #include "signpost/common/status.h"
+#include "signpost/metadata/service_params.h"
 
 namespace signpost {
 namespace {
@@ -52,6 +53,7 @@ class RevisionCache {
 struct Question {
   MetadataSource source;
   std::string whom;
+  std::string at;        // by which protocol and port, for error texts
   absl::Duration begun;  // of the monotonic clock
   Executor::TimerId timer = 0;
   CancelToken cancel;
@@ -70,6 +72,7 @@ struct Flight {
   std::map<uint64_t, Question> running;
   uint64_t last_question = 0;
   Executor::TimerId next = 0;  // asks one more
+  uint64_t last_next = 0;
 };
 
 }  // namespace
@@ -206,9 +209,13 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
       if (MetadataFetcher* fetcher = FetcherFor(instance)) return fetcher;
       ++flight.next_instance;
       if (instance.storage_type() != kRemote && flight.last_error.ok()) {
-        flight.last_error = absl::UnavailableError(
-            absl::StrCat("instance ", instance.id(), ": metadata of storage type ",
-                         instance.storage_type(), " cannot be read yet from this instance"));
+        const MetadataServiceParams params = MetadataServiceParamsOf(instance);
+        flight.last_error = absl::UnavailableError(absl::StrCat(
+            "instance ", instance.id(),
+            params.protocol.empty()
+                ? ": it does not say where its metadata is"
+                : absl::StrCat(": none of this process' metadata protocols is the instance's, ",
+                               params.protocol)));
       }
     }
     return nullptr;
@@ -227,7 +234,7 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
       return false;
     }
     flight->last_error = absl::DeadlineExceededError(
-        absl::StrCat(oldest->second.whom, ": no answer within ",
+        absl::StrCat(oldest->second.whom, ": no answer", oldest->second.at, " within ",
                      absl::FormatDuration(options_.give_way_after), " while others waited"));
     Stop(*flight, oldest);
     return true;
@@ -235,13 +242,16 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
 
   void AskInNext(const std::shared_ptr<Flight>& flight, absl::Duration delay) {
     executor_.Cancel(flight->next);
-    flight->next = executor_.PostAfter(delay, [weak = weak_from_this(), flight] {
+    const uint64_t number = ++flight->last_next;
+    flight->next = executor_.PostAfter(delay, [weak = weak_from_this(), flight, number] {
       const std::shared_ptr<State> self = weak.lock();
       if (self == nullptr) return;
-      const Gate::Pass pass = self->gate_.Enter();
-      if (!pass) return;
-      flight->next = 0;
-      self->AskNext(flight);
+      // After what waits already: with much to do an answer may be there and not be read yet.
+      self->Post([flight, number](State& state) {
+        if (flight->last_next != number || flight->next == 0) return;
+        flight->next = 0;
+        state.AskNext(flight);
+      });
     });
   }
 
@@ -255,6 +265,8 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
                    MetadataFetcher& fetcher) {
     auto [number, options] =
         BeginQuestion(flight, MetadataSource::kService, absl::StrCat("instance ", instance.id()));
+    const std::string at = MetadataServiceParamsOf(instance).ToString();
+    if (!at.empty()) flight->running[number].at = absl::StrCat(" by ", at);
     const std::string revision = flight->key.second;
     fetcher.Fetch(instance, revision, options, AnswerTo(std::move(flight), number));
   }
@@ -276,7 +288,7 @@ class MetadataResolver::State : public std::enable_shared_from_this<State> {
           if (it == flight->running.end()) return;
           it->second.timer = 0;
           absl::Status error = absl::DeadlineExceededError(
-              absl::StrCat(it->second.whom, ": no answer within ",
+              absl::StrCat(it->second.whom, ": no answer", it->second.at, " within ",
                            absl::FormatDuration(self->options_.attempt_timeout)));
           Stop(self->executor_, *flight, it);
           self->OnFault(flight, std::move(error));

@@ -9,9 +9,6 @@
 
 #include "absl/time/time.h"
 #include "signpost/client/plugins/builtins.h"
-#include "signpost/client/plugins/dubbo_metadata.h"
-#include "signpost/client/plugins/thrift_metadata.h"
-#include "signpost/client/plugins/triple_metadata.h"
 #include "signpost/common/log.h"
 #include "signpost/tools/cli/arguments.h"
 #include "signpost/tools/cli/commands.h"
@@ -79,12 +76,7 @@ int main(int argc, char** argv) {
   if (absl::Status status = signpost::AddBuiltinRegistries(registries); !status.ok()) {
     return signpost::cli::Fail(std::cerr, "registries", status);
   }
-  signpost::cli::Invocation call{
-      *arguments,
-      registries,
-      std::cout,
-      std::cerr,
-      WaitForStop,
-      {signpost::DubboMetadata(), signpost::TripleMetadata(), signpost::ThriftMetadata()}};
+  signpost::cli::Invocation call{*arguments, registries,  std::cout,
+                                 std::cerr,  WaitForStop, signpost::BuiltinMetadataProtocols()};
   return signpost::cli::RunCommand(call);
 }

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "signpost/common/clock.h"
-#include "signpost/common/json.h"
 #include "signpost/common/log.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/status.h"
@@ -19,6 +17,7 @@
 #include "signpost/metadata/dubbo/dubbo_metadata.h"
 #include "signpost/metadata/dubbo/frame.h"
 #include "signpost/metadata/hessian2/metadata_service_v1.h"
+#include "signpost/metadata/service_params.h"
 
 namespace signpost {
 namespace {
@@ -38,16 +37,7 @@ constexpr size_t kMaxReason = 500;
 // Each connection has one question.
 constexpr uint64_t kQuestionId = 1;
 
-// The port of its MetadataService over Dubbo's protocol; 0: it has none.
-uint16_t PortOf(const ServiceInstance& instance) {
-  const auto found = instance.metadata.find("dubbo.metadata-service.url-params");
-  if (found == instance.metadata.end()) return 0;
-  const auto params = Json::Parse(found->second);
-  if (!params.ok() || (*params)["protocol"].AsString() != "dubbo") return 0;
-  int32_t port = 0;
-  if (!absl::SimpleAtoi((*params)["port"].AsText(), &port) || port < 1 || port > 65535) return 0;
-  return static_cast<uint16_t>(port);
-}
+uint16_t PortOf(const ServiceInstance& instance) { return MetadataServicePort(instance, "dubbo"); }
 
 std::string Reason(absl::string_view text) { return OneLine(text.substr(0, kMaxReason)); }
 

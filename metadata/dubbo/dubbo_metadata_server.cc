@@ -28,6 +28,7 @@
 #include "signpost/metadata/dubbo/dubbo_metadata.h"
 #include "signpost/metadata/dubbo/frame.h"
 #include "signpost/metadata/hessian2/metadata_service_v1.h"
+#include "signpost/metadata/service_params.h"
 
 namespace signpost {
 namespace {
@@ -270,7 +271,7 @@ class Server final : public MetadataServer {
     params.Set("serialization", "hessian2");
     params.Set("port", absl::StrCat(port_));
     params.Set("protocol", "dubbo");
-    return {{"dubbo.metadata-service.url-params", params.Print()},
+    return {{std::string(kMetadataServiceParamsKey), params.Print()},
             {"meta-v", hessian2::kMetadataServiceV1Version}};
   }
 

@@ -6,15 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "signpost/common/json.h"
 #include "signpost/common/mutex.h"
 #include "signpost/common/status.h"
 #include "signpost/common/tcp.h"
 #include "signpost/common/thrift/channel.h"
 #include "signpost/common/url.h"
 #include "signpost/metadata/ask_pool.h"
+#include "signpost/metadata/service_params.h"
 #include "signpost/metadata/thrift/MetadataService.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "signpost/metadata/thrift/wire.h"
@@ -27,16 +26,7 @@ using metadata_internal::AskPool;
 
 constexpr size_t kMaxAnswer = 4 << 20;
 
-// The port of its Thrift MetadataService; 0: it has none.
-uint16_t PortOf(const ServiceInstance& instance) {
-  const auto found = instance.metadata.find("dubbo.metadata-service.url-params");
-  if (found == instance.metadata.end()) return 0;
-  const auto params = Json::Parse(found->second);
-  if (!params.ok() || (*params)["protocol"].AsString() != "thrift") return 0;
-  int32_t port = 0;
-  if (!absl::SimpleAtoi((*params)["port"].AsText(), &port) || port < 1 || port > 65535) return 0;
-  return static_cast<uint16_t>(port);
-}
+uint16_t PortOf(const ServiceInstance& instance) { return MetadataServicePort(instance, "thrift"); }
 
 absl::StatusOr<MetadataInfo> Ask(ThriftChannel& channel, const std::string& where,
                                  const std::string& revision) {

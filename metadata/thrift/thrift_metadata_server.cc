@@ -4,6 +4,7 @@
 #include "signpost/common/json.h"
 #include "signpost/common/status.h"
 #include "signpost/common/thrift/thrift_server.h"
+#include "signpost/metadata/service_params.h"
 #include "signpost/metadata/thrift/MetadataService.h"
 #include "signpost/metadata/thrift/thrift_metadata.h"
 #include "signpost/metadata/thrift/wire.h"
@@ -55,7 +56,7 @@ class Server final : public MetadataServer {
     Json params;
     params.Set("port", absl::StrCat(server_->port()));
     params.Set("protocol", "thrift");
-    return {{"dubbo.metadata-service.url-params", params.Print()}};
+    return {{std::string(kMetadataServiceParamsKey), params.Print()}};
   }
 
   void Close() override { server_->Stop(kLastAnswers); }

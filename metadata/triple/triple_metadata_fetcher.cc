@@ -2,10 +2,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "signpost/common/json.h"
 #include "signpost/common/url.h"
+#include "signpost/metadata/service_params.h"
 #include "signpost/metadata/triple/negotiation.h"
 #include "signpost/metadata/triple/question_queue.h"
 #include "signpost/metadata/triple/triple_call.h"
@@ -20,16 +19,7 @@ using metadata_triple_internal::NewTripleCall;
 using metadata_triple_internal::QuestionQueue;
 using metadata_triple_internal::ServiceVersion;
 
-// The port of its metadata service over Triple; 0: it has none.
-uint16_t PortOf(const ServiceInstance& instance) {
-  const auto found = instance.metadata.find("dubbo.metadata-service.url-params");
-  if (found == instance.metadata.end()) return 0;
-  const auto params = Json::Parse(found->second);
-  if (!params.ok() || (*params)["protocol"].AsString() != "tri") return 0;
-  int32_t port = 0;
-  if (!absl::SimpleAtoi((*params)["port"].AsText(), &port) || port < 1 || port > 65535) return 0;
-  return static_cast<uint16_t>(port);
-}
+uint16_t PortOf(const ServiceInstance& instance) { return MetadataServicePort(instance, "tri"); }
 
 // dubbo-go says version 1.0.0 in the parameters of its V2, so only this key counts.
 ServiceVersion VersionOf(const ServiceInstance& instance) {

@@ -15,6 +15,7 @@
 #include "signpost/common/clock.h"
 #include "signpost/common/json.h"
 #include "signpost/common/url.h"
+#include "signpost/metadata/service_params.h"
 #include "signpost/metadata/triple/add_triple_metadata.h"
 #include "signpost/metadata/triple/metadata_info_v2.h"
 #include "signpost/metadata/triple/metadata_service_v1.grpc.pb.h"
@@ -195,7 +196,7 @@ std::map<std::string, std::string> MetadataAt(uint16_t port) {
   params.Set("version", "2.0.0");
   params.Set("port", absl::StrCat(port));
   params.Set("protocol", "tri");
-  return {{"dubbo.metadata-service.url-params", params.Print()}, {"meta-v", "2.0.0"}};
+  return {{std::string(kMetadataServiceParamsKey), params.Print()}, {"meta-v", "2.0.0"}};
 }
 
 class Server final : public MetadataServer {

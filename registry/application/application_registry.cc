@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "signpost/common/mutex.h"
+#include "signpost/common/status.h"
 #include "signpost/registry/application/application_registrar.h"
 #include "signpost/registry/application/application_subscriber.h"
 #include "signpost/registry/callback_guard.h"
@@ -48,6 +49,7 @@ class ApplicationRegistry::State {
     Executor::TimerId deadline = 0;
     CancelToken cancel;
     int cancel_id = 0;
+    absl::Status why;  // there is no answer yet
   };
 
   // Posts `fn`; `done` is told when it can never run.
@@ -164,32 +166,43 @@ void ApplicationRegistry::Lookup(const Url& consumer, const CallOptions& options
                                  LookupCallback done) {
   State* state = state_.get();
   const uint64_t id = state->next_id.fetch_add(1);
-  state->executor.Post([state, guard = state->guard, id, consumer, options,
-                        done = std::move(done)]() mutable {
-    bool ran = false;
-    guard.Wrap([&] {
-      ran = true;
-      State::Question& question = state->questions[id];
-      question.done = std::move(done);
-      question.id = id;
-      question.cancel = options.cancel;
-      question.deadline =
-          state->executor.PostAfter(options.timeout, guard.Wrap([state, id, consumer] {
-            state->EndLookup(id, absl::DeadlineExceededError(
-                                     absl::StrCat("addresses of ", consumer.service_interface())));
-          }));
-      const int cancel_id =
-          options.cancel.OnCancel([&executor = state->executor, guard, state, id] {
-            executor.Post(guard.Wrap(
-                [state, id] { state->EndLookup(id, absl::CancelledError("the caller gave up")); }));
+  state->executor.Post(
+      [state, guard = state->guard, id, consumer, options, done = std::move(done)]() mutable {
+        bool ran = false;
+        guard.Wrap([&] {
+          ran = true;
+          State::Question& question = state->questions[id];
+          question.done = std::move(done);
+          question.id = id;
+          question.cancel = options.cancel;
+          question.deadline =
+              state->executor.PostAfter(options.timeout, guard.Wrap([state, id, consumer] {
+                auto it = state->questions.find(id);
+                const std::string why = it == state->questions.end() || it->second.why.ok()
+                                            ? ""
+                                            : absl::StrCat(": ", it->second.why.message());
+                state->EndLookup(id, absl::DeadlineExceededError(absl::StrCat(
+                                         "addresses of ", consumer.service_interface(), why)));
+              }));
+          const int cancel_id =
+              options.cancel.OnCancel([&executor = state->executor, guard, state, id] {
+                executor.Post(guard.Wrap([state, id] {
+                  state->EndLookup(id, absl::CancelledError("the caller gave up"));
+                }));
+              });
+          question.cancel_id = cancel_id;
+          state->subscriber.Add(id, consumer, [state, id](const ServiceAddresses& addresses) {
+            // What may pass is waited for.
+            if (addresses.list->empty() && IsRetryable(addresses.state)) {
+              auto it = state->questions.find(id);
+              if (it != state->questions.end()) it->second.why = addresses.state;
+              return;
+            }
+            state->EndLookup(id, addresses);
           });
-      question.cancel_id = cancel_id;
-      state->subscriber.Add(id, consumer, [state, id](const ServiceAddresses& addresses) {
-        state->EndLookup(id, addresses);
+        })();
+        if (!ran) std::move(done)(Closed());
       });
-    })();
-    if (!ran) std::move(done)(Closed());
-  });
 }
 
 const Url& ApplicationRegistry::url() const { return state_->centre.url(); }

@@ -13,6 +13,10 @@ namespace {
 constexpr int kQuickRetries = 3;
 constexpr absl::Duration kQuickRetry = absl::Seconds(1);
 constexpr absl::Duration kSlowRetry = absl::Seconds(10);
+// A provider that does not answer may hold up the first list of those that do for so long, and then
+// the word that there is none.
+constexpr absl::Duration kPatience = absl::Milliseconds(500);
+constexpr absl::Duration kMorePatience = absl::Milliseconds(1500);
 
 bool OffersNothing(absl::string_view revision) {
   return revision.empty() || revision == kNoServicesRevision;
@@ -30,7 +34,7 @@ InstanceWatch::InstanceWatch(Executor& executor, ServiceDiscovery& discovery,
 
 InstanceWatch::~InstanceWatch() {
   subscription_.Cancel();
-  for (const auto& [name, revision] : revisions_) executor_.Cancel(revision->retry);
+  for (const auto& [name, revision] : revisions_) CancelTimers(*revision);
 }
 
 void InstanceWatch::Start() {
@@ -40,13 +44,23 @@ void InstanceWatch::Start() {
       }));
 }
 
-bool InstanceWatch::settled() const {
+bool InstanceWatch::settled() const { return Settled(false); }
+
+bool InstanceWatch::settled_but_late() const { return Settled(true); }
+
+bool InstanceWatch::Settled(bool but_late) const {
   if (!heard()) return false;
   for (const auto& [name, revision] : revisions_) {
     // One that its last instance has just left is asked for by nobody.
-    if (!revision->members.empty() && !revision->settled()) return false;
+    if (revision->members.empty() || revision->settled()) continue;
+    if (!but_late || !revision->late) return false;
   }
   return true;
+}
+
+void InstanceWatch::CancelTimers(Revision& revision) {
+  executor_.Cancel(std::exchange(revision.retry, 0));
+  executor_.Cancel(std::exchange(revision.patience, 0));
 }
 
 InstancePtr InstanceWatch::Find(const std::string& id, const Revision** revision) const {
@@ -90,8 +104,7 @@ void InstanceWatch::OnUpdate(absl::StatusOr<InstanceUpdate> update) {
   for (auto it = revisions_.begin(); it != revisions_.end();) {
     Revision& revision = *it->second;
     if (revision.members.empty()) {
-      executor_.Cancel(revision.retry);
-      revision.retry = 0;
+      CancelTimers(revision);
       it = revisions_.erase(it);
       continue;
     }
@@ -134,6 +147,7 @@ void InstanceWatch::Drop(const ServiceInstance& instance) {
 
 void InstanceWatch::Ask(const std::shared_ptr<Revision>& revision) {
   revision->asking = true;
+  if (!revision->settled() && revision->patience == 0) WaitFor(revision, kPatience);
   std::vector<InstancePtr> members;
   members.reserve(revision->members.size());
   for (const auto& [id, instance] : revision->members) members.push_back(instance);
@@ -147,9 +161,25 @@ void InstanceWatch::Ask(const std::shared_ptr<Revision>& revision) {
       }));
 }
 
+void InstanceWatch::WaitFor(const std::shared_ptr<Revision>& revision, absl::Duration patience) {
+  revision->patience = executor_.PostAfter(
+      patience,
+      guard_.Wrap([weak = weak_from_this(), weak_revision = std::weak_ptr<Revision>(revision)] {
+        auto self = weak.lock();
+        auto asked = weak_revision.lock();
+        if (self == nullptr || asked == nullptr) return;
+        asked->patience = 0;
+        asked->overdue = asked->late;
+        asked->late = true;
+        if (!asked->overdue) self->WaitFor(asked, kMorePatience);
+        self->Tell({});
+      }));
+}
+
 void InstanceWatch::OnAnswer(const std::shared_ptr<Revision>& revision,
                              absl::StatusOr<ResolvedMetadata> answer) {
   revision->asking = false;
+  executor_.Cancel(std::exchange(revision->patience, 0));
   std::vector<std::string> ids;
   if (answer.ok()) {
     revision->offers = PrepareOffers(app_, revision->name, std::move(answer->info));

@@ -45,8 +45,13 @@ class InstanceWatch : public std::enable_shared_from_this<InstanceWatch> {
     bool asking = false;
     int failures = 0;
     Executor::TimerId retry = 0;
-    // The first attempt has ended.
-    bool settled() const { return offers != nullptr || !error.ok(); }
+    // It has been asked for so long that nobody should wait for it who can do without; overdue:
+    // that all should hear who does not answer.
+    bool late = false;
+    bool overdue = false;
+    Executor::TimerId patience = 0;
+    // The first attempt has ended, or should have.
+    bool settled() const { return offers != nullptr || !error.ok() || overdue; }
   };
 
   InstanceWatch(Executor& executor, ServiceDiscovery& discovery, MetadataResolver& resolver,
@@ -64,6 +69,8 @@ class InstanceWatch : public std::enable_shared_from_this<InstanceWatch> {
   bool heard() const { return known_ || !error_.ok(); }
   // Heard, and every revision has been asked for at least once.
   bool settled() const;
+  // The same, but for revisions that are late.
+  bool settled_but_late() const;
   // Why the instances are not known for now.
   const absl::Status& error() const { return error_; }
   const std::map<std::string, InstancePtr>& instances() const { return instances_; }
@@ -73,9 +80,12 @@ class InstanceWatch : public std::enable_shared_from_this<InstanceWatch> {
 
  private:
   void OnUpdate(absl::StatusOr<InstanceUpdate> update);
+  bool Settled(bool but_late) const;
+  void CancelTimers(Revision& revision);
   void Take(const InstancePtr& instance);
   void Drop(const ServiceInstance& instance);
   void Ask(const std::shared_ptr<Revision>& revision);
+  void WaitFor(const std::shared_ptr<Revision>& revision, absl::Duration patience);
   void OnAnswer(const std::shared_ptr<Revision>& revision, absl::StatusOr<ResolvedMetadata> answer);
   void Tell(const std::vector<std::string>& ids);
 

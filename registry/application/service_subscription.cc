@@ -158,7 +158,8 @@ void ServiceSubscription::SetClaims(const InstanceKey& key,
 bool ServiceSubscription::Settled() const {
   if (!mapping_heard_) return false;
   for (const auto& [app, watch] : watches_) {
-    if (!watch->settled()) return false;
+    // Addresses that are known do not wait for a provider that does not answer.
+    if (!(claims_.empty() ? watch->settled() : watch->settled_but_late())) return false;
   }
   return true;
 }
@@ -192,7 +193,7 @@ absl::Status ServiceSubscription::FindBrokenLink() const {
     for (const auto& [name, revision] : watch->revisions()) {
       if (revision->members.empty() || revision->offers != nullptr) continue;
       // One that is still being asked for is worth a word only when there is nothing else.
-      if (revision->error.ok() && !claims_.empty()) continue;
+      if (revision->error.ok() && !revision->late && !claims_.empty()) continue;
       const std::string where =
           absl::StrCat("no metadata of application ", app, ", revision ", name);
       if (revision->error.ok()) return absl::UnavailableError(where + ": being asked for");

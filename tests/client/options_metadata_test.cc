@@ -26,22 +26,27 @@ absl::StatusOr<ClientOptions> Load(std::map<std::string, std::string> environmen
 }
 
 constexpr char kProtocol[] = "DUBBO_APPLICATION_METADATA_SERVICE_PROTOCOL";
+constexpr char kHost[] = "DUBBO_APPLICATION_METADATA_SERVICE_HOST";
 constexpr char kPort[] = "DUBBO_APPLICATION_METADATA_SERVICE_PORT";
 
-TEST(OptionsMetadataTest, ProtocolsAndPortAreRead) {
-  const auto options = Load({{kProtocol, "dubbo, tri"}, {kPort, "20889"}});
+TEST(OptionsMetadataTest, ProtocolsHostAndPortAreRead) {
+  const auto options = Load({{kProtocol, "dubbo, tri"}, {kHost, "127.0.0.1"}, {kPort, "20889"}});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_THAT(options->metadata_service.protocols, ElementsAre("dubbo", "tri"));
+  EXPECT_EQ(options->metadata_service.host, "127.0.0.1");
   EXPECT_EQ(options->metadata_service.port, 20889);
 }
 
 TEST(OptionsMetadataTest, TheProgramGoesFirst) {
   ClientOptions program;
   program.metadata_service.protocols = {"thrift"};
+  program.metadata_service.host = "::1";
   program.metadata_service.port = 1;
-  const auto options = Load({{kProtocol, "dubbo"}, {kPort, "20889"}}, program);
+  const auto options =
+      Load({{kProtocol, "dubbo"}, {kHost, "127.0.0.1"}, {kPort, "20889"}}, program);
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_THAT(options->metadata_service.protocols, ElementsAre("thrift"));
+  EXPECT_EQ(options->metadata_service.host, "::1");
   EXPECT_EQ(options->metadata_service.port, 1);
 }
 
@@ -70,9 +75,9 @@ MetadataProtocol Protocol(const std::string& name, std::vector<std::string>& ser
   protocol.name = name;
   protocol.fetcher = [](Executor&) { return nullptr; };
   protocol.server = [name, &served](
-                        std::shared_ptr<const MetadataService>,
+                        std::shared_ptr<const MetadataService>, const std::string& host,
                         uint16_t port) -> absl::StatusOr<std::unique_ptr<MetadataServer>> {
-    served.push_back(name + ":" + std::to_string(port));
+    served.push_back(name + ":" + host + ":" + std::to_string(port));
     return std::make_unique<Server>(name);
   };
   return protocol;
@@ -94,11 +99,12 @@ TEST(OptionsMetadataTest, TheNamedProtocolsAnswerTheFirstOneOnThePort) {
     return Client::Create(options, registries).status();
   };
   EXPECT_TRUE(create().ok());
-  EXPECT_THAT(served, ElementsAre("b:0"));
+  EXPECT_THAT(served, ElementsAre("b::0"));
   options.metadata_service.protocols = {"c", "b"};
+  options.metadata_service.host = "h";
   options.metadata_service.port = 20889;
   EXPECT_TRUE(create().ok());
-  EXPECT_THAT(served, ElementsAre("c:20889", "b:0"));
+  EXPECT_THAT(served, ElementsAre("c:h:20889", "b:h:0"));
   options.metadata_service.protocols = {"b", "b"};
   EXPECT_THAT(create().message(), HasSubstr("'b': named twice"));
   // One that only asks, and one that nobody has.

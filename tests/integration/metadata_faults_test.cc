@@ -133,7 +133,7 @@ class MetadataFaultsTest : public testing::TestWithParam<const char*> {
   }
   std::unique_ptr<MetadataServer> Serve(std::shared_ptr<const MetadataService> service,
                                         uint16_t port = 0) {
-    auto server = protocol_.server(std::move(service), port);
+    auto server = protocol_.server(std::move(service), "", port);
     EXPECT_TRUE(server.ok()) << server.status();
     return server.ok() ? *std::move(server) : nullptr;
   }
@@ -197,7 +197,10 @@ TEST_P(MetadataFaultsTest, AThousandInstancesCostARequestForEachRevision) {
     auto directory = *consumer->consumer().Refer("a." + name);
     EXPECT_TRUE(Poll(kBound, [&] { return directory->addresses()->size() == 1000; }))
         << directory->addresses()->size() << " " << directory->state();
-    EXPECT_EQ(service->asked, revisions);
+    // An answer that takes long is asked for a second time; the exact number is
+    // metadata_resolver_test's.
+    EXPECT_GE(service->asked, revisions);
+    EXPECT_LE(service->asked, 2 * revisions);
   }
 }
 

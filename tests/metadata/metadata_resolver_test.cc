@@ -244,7 +244,7 @@ TEST_F(MetadataResolverTest, LocalThatNobodySpeaksToIsNamed) {
         Resolve("r1", {InstanceOf("10.0.0.1", "local", /*speaks=*/false)});
     EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable);
     EXPECT_TRUE(
-        absl::StrContains(result.status().message(), "storage type local cannot be read yet"))
+        absl::StrContains(result.status().message(), "it does not say where its metadata is"))
         << result.status();
     EXPECT_TRUE(absl::StrContains(result.status().message(), "10.0.0.1:20880")) << result.status();
   }

@@ -34,8 +34,12 @@ DEFINE_string(
 DEFINE_string(metadata, "", "remote or local; else dubbo.application.metadata-type, else remote");
 DEFINE_string(
     metadata_service_protocol, "",
-    "of --metadata=local: dubbo, tri, thrift or several of them, the first one is the one "
-    "that others ask by; else dubbo.application.metadata-service-protocol, else dubbo");
+    "of --metadata=local: dubbo, tri, thrift (C++ consumers only: dubbo-go's end at it) or several "
+    "of them, the first one is the one that others ask by; else "
+    "dubbo.application.metadata-service-protocol, else dubbo");
+DEFINE_int32(metadata_service_port, 0,
+             "of --metadata=local: the port of the first protocol; else "
+             "dubbo.application.metadata-service-port, else a free one");
 DEFINE_string(register_mode, "",
               "levels to register at: instance, interface or all; else as the registry's URL says");
 DEFINE_string(check, "", "tcp: off while the port does not answer");
@@ -211,7 +215,12 @@ class Parser {
     result_.app = FLAGS_app;
     result_.metadata = FLAGS_metadata;
     result_.metadata_service_protocols =
-        absl::StrSplit(FLAGS_metadata_service_protocol, ',', absl::SkipEmpty());
+        absl::StrSplit(FLAGS_metadata_service_protocol, absl::ByAnyChar(", "), absl::SkipEmpty());
+    if (FLAGS_metadata_service_port < 0 || FLAGS_metadata_service_port > 65535) {
+      return Invalid(absl::StrCat("--metadata-service-port=", FLAGS_metadata_service_port,
+                                  ": not a port from 1 to 65535"));
+    }
+    result_.metadata_service_port = static_cast<uint16_t>(FLAGS_metadata_service_port);
     result_.register_mode = FLAGS_register_mode;
     result_.check = FLAGS_check;
     result_.listen = FLAGS_listen;

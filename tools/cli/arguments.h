@@ -36,6 +36,7 @@ struct Arguments {
   std::vector<std::string> addresses;
   std::string metadata;
   std::vector<std::string> metadata_service_protocols;
+  uint16_t metadata_service_port = 0;
   std::string register_mode;
   std::string check;
   std::vector<std::pair<std::string, std::string>> params;

@@ -122,7 +122,7 @@ const std::vector<Command>& Commands() {
        "--app=A --service=KEY --address=[PROTOCOL://]HOST:PORT",
        "registers a process that knows nothing of Signpost, until SIGTERM",
        {"--app", "--service", "--address", "--protocol", "--param", "--metadata",
-        "--metadata-service-protocol", "--register-mode", "--check"},
+        "--metadata-service-protocol", "--metadata-service-port", "--register-mode", "--check"},
        "signpost provide --app=shop --service=org.example.Greeter --address=192.0.2.1:50051",
        0,
        0,

@@ -14,6 +14,7 @@
 #include "signpost/common/service_key.h"
 #include "signpost/common/url.h"
 #include "signpost/mapping/service_name_mapping.h"
+#include "signpost/metadata/service_params.h"
 #include "signpost/registry/application/offered_services.h"
 #include "signpost/tools/cli/commands.h"
 #include "signpost/tools/cli/output.h"
@@ -142,13 +143,14 @@ int Instances(Invocation& call) {
     return Fail(call.err, "instances", UnknownApp(app));
   }
   Json instances{Json::Array()};
-  Table table({"ADDRESS", "REVISION", "STORAGE", "ENDPOINTS"});
+  Table table({"ADDRESS", "REVISION", "METADATA", "ENDPOINTS"});
   for (const InstancePtr& instance : (*list)->instances) {
     Json json;
     json.Set("host", instance->host);
     json.Set("port", int64_t{instance->port});
     json.Set("revision", instance->revision());
     json.Set("storage", instance->storage_type());
+    const MetadataServiceParams metadata_service = MetadataServiceParamsOf(*instance);
     auto weight = instance->metadata.find("weight");
     if (weight != instance->metadata.end()) json.Set("weight", Json(weight->second).AsInt(100));
     json.Set("metadata", JsonFromStringMap(instance->metadata));
@@ -158,7 +160,9 @@ int Instances(Invocation& call) {
       endpoints.push_back(absl::StrCat(protocol, ":", port));
     }
     table.Add({instance->id(), std::string(instance->revision()),
-               std::string(instance->storage_type()), absl::StrJoin(endpoints, " ")});
+               absl::StrJoin({std::string(instance->storage_type()), metadata_service.ToString()},
+                             metadata_service.protocol.empty() ? "" : " "),
+               absl::StrJoin(endpoints, " ")});
   }
   Json skipped{Json::Array()};
   for (const SkippedInstance& one : (*list)->skipped) {

@@ -201,13 +201,16 @@ int Provide(Invocation& call) {
   program.app = arguments.app;
   program.metadata = arguments.metadata;
   program.metadata_service.protocols = arguments.metadata_service_protocols;
+  program.metadata_service.port = arguments.metadata_service_port;
   program.metadata_protocols = call.metadata_protocols;
   auto options = CompleteOptions(std::move(program), arguments, call.err);
   if (!options.ok()) return Fail(call.err, "options", options.status());
-  if (!arguments.metadata_service_protocols.empty() && options->metadata != "local") {
-    return Fail(
-        call.err, "provide",
-        absl::InvalidArgumentError("--metadata-service-protocol: only with --metadata=local"));
+  if (options->metadata != "local" &&
+      (!arguments.metadata_service_protocols.empty() || arguments.metadata_service_port != 0)) {
+    return Fail(call.err, "provide",
+                absl::InvalidArgumentError(
+                    "--metadata-service-protocol, --metadata-service-port: only with "
+                    "--metadata=local"));
   }
   if (options->app.empty()) {
     return Fail(call.err, "provide",

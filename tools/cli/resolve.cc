@@ -125,8 +125,12 @@ int Resolve(Invocation& call) {
                     absl::StrCat("no answer in ", absl::FormatDuration(arguments.timeout))));
   }
   if (addresses.list == nullptr || addresses.list->empty()) {
-    return Fail(call.err, service,
-                addresses.state.ok() ? absl::NotFoundError("no address") : addresses.state);
+    absl::Status why = addresses.state.ok() ? absl::NotFoundError("no address") : addresses.state;
+    // The registry has answered; a provider has not.
+    if (IsRetryable(why) && (*session)->client().centre().store().IsAvailable()) {
+      why = absl::NotFoundError(why.message());
+    }
+    return Fail(call.err, service, why);
   }
   if (!addresses.state.ok()) {
     PrintLine(call.err,

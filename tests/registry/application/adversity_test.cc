@@ -217,6 +217,57 @@ TEST_F(AdversityTest, WhoLeavesBeforeItAnsweredIsNotWaitedFor) {
   EXPECT_EQ(listener->last.state, absl::NotFoundError("no instance of shop for org.example.Echo"));
 }
 
+// A slow or dead provider delays nobody else, not even in the first list.
+TEST_F(AdversityTest, ProvidersThatAnswerAreListedWithoutTheOneThatDoesNot) {
+  hosts_.answers.emplace("192.0.2.1", DocumentOf("r1", false));
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutLocalInstance("192.0.2.1", "r1");
+  PutLocalInstance("192.0.2.2", "r2");  // silent
+  auto consumer = StartAsking();
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  executor_->AdvanceAndRun(absl::Milliseconds(499));
+  EXPECT_EQ(listener->count, 0);
+  executor_->AdvanceAndRun(absl::Milliseconds(2));
+  EXPECT_EQ(listener->count, 1);
+  EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.1:20880"});
+  EXPECT_EQ(listener->last.state,
+            absl::UnavailableError("no metadata of application shop, revision "
+                                   "r2: being asked for"));
+  ASSERT_EQ(hosts_.silent.size(), 1u);
+  std::move(hosts_.silent[0])(DocumentOf("r2", false));
+  Run();
+  EXPECT_EQ(listener->Hosts(), (Hosts{"192.0.2.1:20880", "192.0.2.2:20880"}));
+  EXPECT_TRUE(listener->last.state.ok()) << listener->last.state;
+}
+
+// With nothing else to show it is waited for a little longer.
+TEST_F(AdversityTest, WhoDoesNotAnswerIsNamedAfterTwoSeconds) {
+  Put("/dubbo/mapping/org.example.Echo", "shop");
+  PutLocalInstance("192.0.2.2", "r2");
+  auto consumer = StartAsking();
+  auto listener = std::make_shared<Recorder>();
+  consumer->registry->Subscribe(Consumer(), listener);
+  executor_->AdvanceAndRun(absl::Milliseconds(1999));
+  EXPECT_EQ(listener->count, 0);
+  executor_->AdvanceAndRun(absl::Milliseconds(2));
+  EXPECT_EQ(listener->count, 1);
+  EXPECT_EQ(listener->last.state,
+            absl::UnavailableError("no metadata of application shop, revision "
+                                   "r2: being asked for"));
+  std::optional<absl::StatusOr<ServiceAddresses>> found;
+  consumer->registry->Lookup(Consumer(), CallOptions(),
+                             [&](auto answer) { found = std::move(answer); });
+  executor_->AdvanceAndRun(absl::Milliseconds(100));
+  EXPECT_FALSE(found.has_value());  // that would be no answer
+  hosts_.answers.emplace("192.0.2.2", DocumentOf("r2", false));
+  executor_->AdvanceAndRun(absl::Seconds(8));
+  EXPECT_EQ(listener->Hosts(), Hosts{"192.0.2.2:20880"});
+  ASSERT_TRUE(found.has_value());
+  ASSERT_TRUE(found->ok()) << found->status();
+  EXPECT_EQ((*found)->list->size(), 1u);
+}
+
 // Keeps what its watches tell until it may speak.
 class PausingStore final : public ForwardingStore {
  public:
