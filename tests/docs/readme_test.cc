@@ -8,18 +8,13 @@
 
 // [readme]
 #include "signpost/client/client.h"
-#include "signpost/client/plugins/dubbo_metadata.h"
 #include "signpost/client/plugins/zookeeper.h"
 
 absl::StatusOr<std::string> FindGreeter(const std::string& registry) {
   signpost::RegistryFactories registries("registry");
   absl::Status status = signpost::AddZookeeper(registries);
   if (!status.ok()) return status;
-  signpost::ClientOptions options;
-  options.app = "shop";
-  options.registry = registry;
-  options.metadata_protocols = {signpost::DubboMetadata()};  // asks Java and Go peers for metadata
-  auto client = signpost::Client::Create(options, registries);
+  auto client = signpost::Client::Create({.app = "shop", .registry = registry}, registries);
   if (!client.ok()) return client.status();
   // What this process offers; call it when the port listens.
   status = (*client)->provider().Export("tri://192.0.2.1:50051/org.example.Greeter?methods=greet");
