@@ -89,9 +89,10 @@ TEST_P(LocalMetadataProtocolTest, AConsumerAsksTheProvider) {
 TEST_F(LocalMetadataTest, WhatIsReferredToIsAmongTheSubscribedUrls) {
   std::shared_ptr<const MetadataService> served;
   MetadataProtocol protocol = ThriftMetadata();
-  protocol.server = [&served, server = protocol.server](auto service, uint16_t port) {
+  protocol.server = [&served, server = protocol.server](auto service, const std::string& host,
+                                                        uint16_t port) {
     served = service;
-    return server(std::move(service), port);
+    return server(std::move(service), host, port);
   };
   ClientOptions options;
   options.app = "shop";
